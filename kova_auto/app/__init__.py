@@ -1,0 +1,1 @@
+"""Build everything once; the only place where adapters are constructed."""

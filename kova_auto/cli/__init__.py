@@ -1,0 +1,1 @@
+"""Turn arguments into requests and answers into text, one file per noun."""

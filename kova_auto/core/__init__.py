@@ -1,0 +1,1 @@
+"""Decide everything, touch nothing: no I/O, no clock, no randomness."""

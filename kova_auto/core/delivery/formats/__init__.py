@@ -1,0 +1,1 @@
+"""Render one neutral document for each kind of consumer, one file each."""

@@ -1,0 +1,125 @@
+"""Errors: surprises, each saying which thing, where, and whether to try again.
+
+A denial is a `Verdict`, a limit an `Outcome`, waiting a `Step`: none of these is raised.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class KovaError(Exception):
+    """Carry one sentence for a person, and say whether the same thing may work later."""
+
+    retryable: ClassVar[bool] = False
+
+
+class ConfigError(KovaError):
+    """Name something that a person must edit, with its place."""
+
+    def __init__(self, message: str, *, path: str = "", line: int | None = None, key: str = "", hint: str = "") -> None:
+        """Keep the place apart from the sentence.
+
+        Args:
+            message: What was wanted and what was found.
+            path: The file, empty where there is none.
+            line: 1-based line in `path`, if known.
+            key: Dotted key, as `schedule.cron`.
+            hint: What to do about it.
+        """
+        self.message, self.path, self.line, self.key, self.hint = message, path, line, key, hint
+        place = path + (f":{line}" if path and line else "")
+        text = ": ".join(part for part in (place, key, message) if part)
+        super().__init__(f"{text} ({hint})" if hint else text)
+
+
+class JobFileError(ConfigError):
+    """Say what is wrong with a job file, and where."""
+
+
+class SettingsError(ConfigError):
+    """Say what is wrong with the settings, and where."""
+
+
+class ModelError(KovaError):
+    """Say that a model did not answer as asked."""
+
+
+class ModelUnavailableError(ModelError):
+    """Say that the provider could not be reached or is overloaded."""
+
+    retryable = True
+
+
+class ModelRefusedError(ModelError):
+    """Say that the provider refused the request and will refuse it again."""
+
+
+class ContextOverflowError(ModelError):
+    """Say that the request is larger than the model's window."""
+
+
+class ScriptMismatchError(ModelError):
+    """Say that a script holds no turn that fits this conversation."""
+
+
+class ToolError(KovaError):
+    """Become a result that the model can read; never leaves `perform`."""
+
+
+class ToolArgumentsError(ToolError):
+    """Say which argument does not fit the tool's schema."""
+
+
+class ToolTimeoutError(ToolError):
+    """Say that a tool ran out of time."""
+
+    retryable = True
+
+
+class ToolFailedError(ToolError):
+    """Say why a tool could not do what was asked."""
+
+
+class DeliveryError(KovaError):
+    """Say that an endpoint was not told."""
+
+
+class EndpointUnreachableError(DeliveryError):
+    """Say that an endpoint could not be reached."""
+
+    retryable = True
+
+
+class EndpointRefusedError(DeliveryError):
+    """Say that an endpoint answered, and the answer was no."""
+
+
+class JournalError(KovaError):
+    """Say that a fact could not be written or read."""
+
+
+class JournalBusyError(JournalError):
+    """Say that the database did not answer in time."""
+
+    retryable = True
+
+
+class IllegalEventError(JournalError):
+    """Say that an event cannot follow what the journal already holds."""
+
+
+class UnknownEventError(JournalError):
+    """Say that the journal holds an event written by a newer version."""
+
+
+class UnknownRunError(JournalError):
+    """Say that the journal holds no run of this id."""
+
+
+class FencedError(JournalError):
+    """Say that another worker has taken the run since; this one must stop."""
+
+
+class DatabaseInUseError(JournalError):
+    """Say that another process owns the database."""

@@ -1,0 +1,1 @@
+"""Say which instants a schedule implies."""

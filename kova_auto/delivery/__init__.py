@@ -1,0 +1,1 @@
+"""Tell endpoints what they are owed, until the receiver says it has it."""

@@ -1,0 +1,1 @@
+"""Advance runs: choose the next step, perform it, append what happened."""

@@ -1,0 +1,1 @@
+"""Speak to models, one file per wire protocol."""

@@ -1,0 +1,1 @@
+"""Keep the journal, its views and its blobs in SQLite or PostgreSQL."""

@@ -1,0 +1,1 @@
+"""Do to the world what a model asked for, within bounds."""
