@@ -1,0 +1,151 @@
+"""What a run owes to endpoints: which of them, of which event, and how far each duty has come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import assert_never
+
+from kova_auto.core.event import (
+    ApprovalRequested,
+    DeliveryFinished,
+    DeliveryRequeued,
+    DeliveryStarted,
+    RunFinished,
+    RunRequested,
+)
+from kova_auto.core.ids import DeliveryId, EndpointName, delivery_id
+from kova_auto.core.job import Notify, Outcome
+
+
+class DeliveryStatus(StrEnum):
+    """Say how far a duty has come."""
+
+    PENDING = "pending"
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    DEAD = "dead"
+    EXPIRED = "expired"
+    UNKNOWN = "unknown"
+
+
+OPEN = frozenset({DeliveryStatus.PENDING, DeliveryStatus.WAITING})
+
+
+class Cause(StrEnum):
+    """Say which kind of event an endpoint is told of."""
+
+    OUTCOME = "outcome"
+    APPROVAL = "approval"
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """Hold the duty to tell one endpoint of one event.
+
+    Attributes:
+        cause_seq: Position of that event in the run's journal.
+        attempts: Attempts that were started.
+        in_flight: An attempt was started and its end is not on record.
+        next_at: Not to be tried before; None means at once.
+        expires_at: Of no use to the receiver from then on.
+    """
+
+    id: DeliveryId
+    endpoint: EndpointName
+    cause: Cause
+    cause_seq: int
+    owed_at: datetime
+    status: DeliveryStatus = DeliveryStatus.PENDING
+    attempts: int = 0
+    in_flight: bool = False
+    next_at: datetime | None = None
+    expires_at: datetime | None = None
+    http_status: int | None = None
+    result: str = ""
+    detail: str = ""
+
+    def after(self, event: DeliveryStarted | DeliveryFinished | DeliveryRequeued) -> Owed:
+        """Return the duty after one more fact about it.
+
+        Raises:
+            ValueError: The fact cannot follow.
+        """
+        match event:
+            case DeliveryStarted():
+                if self.status not in OPEN or event.attempt != self.attempts + 1:
+                    msg = f"attempt {event.attempt} of a delivery that is {self.status} after {self.attempts}"
+                    raise ValueError(msg)
+                return replace(self, attempts=event.attempt, in_flight=True, next_at=None)
+            case DeliveryFinished():
+                if not self.in_flight or event.attempt != self.attempts:
+                    msg = f"attempt {event.attempt} is not the one in flight"
+                    raise ValueError(msg)
+                return replace(
+                    self,
+                    in_flight=False,
+                    status=DeliveryStatus(event.status),
+                    next_at=event.next_at,
+                    http_status=event.http_status,
+                    result=event.result,
+                    detail=event.detail,
+                )
+            case DeliveryRequeued():
+                if self.status is DeliveryStatus.DELIVERED:
+                    msg = "it was delivered"
+                    raise ValueError(msg)
+                return replace(self, status=DeliveryStatus.PENDING, in_flight=False, next_at=None, expires_at=None)
+            case _:
+                assert_never(event)
+
+
+_GOOD = frozenset({Outcome.DONE, Outcome.NOTHING_TO_REPORT})
+
+
+def wants(notify: Notify, finished: RunFinished) -> bool:
+    """Say whether an endpoint that was promised `notify.when` is told of this end.
+
+    `change` means that outcome or answer differ from the job's last finished run; the first run is a change.
+    `recovery` means that the last one was not good and this one is.
+    """
+    match notify.when:
+        case "always":
+            return True
+        case "change":
+            return finished.previous is None or (finished.previous.outcome, finished.previous.answer_hash) != (
+                finished.outcome,
+                finished.answer_hash,
+            )
+        case "recovery":
+            return (
+                finished.outcome in _GOOD and finished.previous is not None and (finished.previous.outcome not in _GOOD)
+            )
+        case outcomes:
+            return finished.outcome in outcomes
+
+
+def for_outcome(request: RunRequested, seq: int, finished: RunFinished) -> dict[DeliveryId, Owed]:
+    """Return what is owed because a run ended: one duty for each endpoint, however often the job names it.
+
+    A staged run owes nothing.
+    """
+    names = [n.endpoint for n in request.job.notify if wants(n, finished)]
+    return _duties(request, names, Cause.OUTCOME, seq, finished.at)
+
+
+def for_approval(request: RunRequested, seq: int, asked: ApprovalRequested) -> dict[DeliveryId, Owed]:
+    """Return what is owed because a call needs a person; of no use once the time to answer is over."""
+    duties = _duties(request, request.job.approval.notify, Cause.APPROVAL, seq, asked.at)
+    return {key: replace(duty, expires_at=asked.expires_at) for key, duty in duties.items()}
+
+
+def _duties(
+    request: RunRequested, names: Iterable[str], cause: Cause, seq: int, at: datetime
+) -> dict[DeliveryId, Owed]:
+    duties: dict[DeliveryId, Owed] = {}
+    for endpoint in map(EndpointName, () if request.staged else names):
+        key = delivery_id(request.run_id, seq, endpoint)
+        duties[key] = Owed(id=key, endpoint=endpoint, cause=cause, cause_seq=seq, owed_at=at)
+    return duties

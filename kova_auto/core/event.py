@@ -1,0 +1,332 @@
+"""The facts of a run: a closed union, written once and never changed.
+
+An event carries its version; `upgrade` turns an older body into today's. A new kind must be handled by
+`core/run.py` (the type checker says so) and by the views.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, Field, JsonValue, TypeAdapter, ValidationError
+
+from pydantic_core import from_json
+
+from kova_auto.core.approval.levels import ApprovalLevel, Decision, Verdict
+from kova_auto.core.errors import UnknownEventError
+from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId, blob_hash
+from kova_auto.core.job import Job, Outcome
+from kova_auto.core.message import FileChange, ModelReply, Part, ToolCall, ToolResult, ToolSpec
+from kova_auto.core.value import Value
+
+
+class Origin(StrEnum):
+    """Say what made a run begin."""
+
+    SCHEDULE = "schedule"
+    REQUEST = "request"
+    WEBHOOK = "webhook"
+    AFTER = "after"
+    PARENT = "parent"
+
+
+class Fact(Value):
+    """Hold when a fact was written (aware UTC) and in which version of its kind."""
+
+    v: int = 1
+    at: AwareDatetime
+
+
+class RunRequested(Fact):
+    """Open a run: the whole job, and what this run was given.
+
+    Attributes:
+        inputs: Values of the job's declared inputs.
+        level: Approval level of an attended run; None for an unattended one.
+        staged: Writes go to a copy, and nothing is delivered.
+        scripted: The model is played from the job's script: no model is called.
+        model: `provider/model` that the run is pinned to.
+        notify: What this run promised: the job's own, or none when staged.
+        workspace: Where the run works: the job's workspace, or the copy.
+    """
+
+    kind: Literal["run_requested"] = "run_requested"
+    run_id: RunId
+    job: Job
+    policy_hash: str
+    origin: Origin
+    nominal_at: AwareDatetime | None = None
+    due_at: AwareDatetime | None = None
+    inputs: dict[str, str] = Field(default_factory=dict)
+    level: ApprovalLevel | None = None
+    staged: bool = False
+    scripted: bool = False
+    model: str
+    workspace: str
+
+
+class RunAcquired(Fact):
+    """Say that a worker took the run; what an earlier one had started and not finished is in doubt from here on."""
+
+    kind: Literal["run_acquired"] = "run_acquired"
+    epoch: int
+    worker: str
+
+
+class ContextAssembled(Fact):
+    """Hold what the model is given first; it stays the same for the whole attempt."""
+
+    kind: Literal["context_assembled"] = "context_assembled"
+    system: str
+    prompt: tuple[Part, ...]
+    tools: tuple[ToolSpec, ...]
+    notices: tuple[str, ...] = ()
+
+
+class ModelCallStarted(Fact):
+    """Announce a call of the model."""
+
+    kind: Literal["model_call_started"] = "model_call_started"
+    iteration: int
+    model: str
+    request_hash: str
+
+
+class ModelReplied(Fact):
+    """Hold a whole reply and the calls under the ids they have in this run."""
+
+    kind: Literal["model_replied"] = "model_replied"
+    iteration: int
+    reply: ModelReply
+    calls: tuple[ToolCall, ...] = ()
+
+
+class ModelCallFailed(Fact):
+    """Say why a call of the model gave no reply, and when the next may be made (None: now, or never)."""
+
+    kind: Literal["model_call_failed"] = "model_call_failed"
+    iteration: int
+    error: str
+    message: str
+    retryable: bool
+    retry_at: AwareDatetime | None = None
+    partial_text: str = ""
+
+
+class CallAdjudicated(Fact):
+    """Hold what may happen to a call, written before anything does."""
+
+    kind: Literal["call_adjudicated"] = "call_adjudicated"
+    call_id: CallId
+    verdict: Verdict
+
+
+class ApprovalRequested(Fact):
+    """Ask a person about a call; the run rests until somebody answers or the time is over."""
+
+    kind: Literal["approval_requested"] = "approval_requested"
+    call_id: CallId
+    expires_at: AwareDatetime | None = None
+
+
+class ApprovalDecided(Fact):
+    """Hold what a person said, or that the time was over (`by` is then `timeout`)."""
+
+    kind: Literal["approval_decided"] = "approval_decided"
+    call_id: CallId
+    decision: Decision
+    by: str
+    note: str = ""
+
+
+class CallStarted(Fact):
+    """Announce a call's effect."""
+
+    kind: Literal["call_started"] = "call_started"
+    call_id: CallId
+
+
+class ProcessStarted(Fact):
+    """Say which process group a call owns; the command runs only after this is written.
+
+    Attributes:
+        started: The kernel's start time of the leader, so that a reused pid is not taken for it.
+        background: It goes on after its call has ended, at most until the run ends.
+    """
+
+    kind: Literal["process_started"] = "process_started"
+    call_id: CallId
+    pid: int
+    started: str
+    background: bool = False
+
+
+class WritePlanned(Fact):
+    """Announce what a write will do to a file; both contents are blobs already."""
+
+    kind: Literal["write_planned"] = "write_planned"
+    call_id: CallId
+    change: FileChange
+
+
+class CallFinished(Fact):
+    """Hold the one result of a call, whether it was executed, refused, or cut off."""
+
+    kind: Literal["call_finished"] = "call_finished"
+    call_id: CallId
+    result: ToolResult
+
+
+class StopRequested(Fact):
+    """Ask a run to end with an outcome that nobody's reply gave: cancelled, timed out and the like."""
+
+    kind: Literal["stop_requested"] = "stop_requested"
+    outcome: Outcome
+    reason: str
+    by: str
+
+
+class Previous(Value):
+    """Hold what came of the job's last finished run before this one."""
+
+    outcome: Outcome
+    answer_hash: BlobHash
+
+
+class RunFinished(Fact):
+    """End a run, or this attempt of it.
+
+    Attributes:
+        answer: The final answer, or the last text before a limit.
+        reason: Why it ended, where the outcome alone does not say.
+        partial: A limit cut the work short.
+        previous: Of the same job; None where there is none.
+    """
+
+    kind: Literal["run_finished"] = "run_finished"
+    outcome: Outcome
+    answer: str = ""
+    reason: str = ""
+    partial: bool = False
+    previous: Previous | None = None
+
+    @property
+    def answer_hash(self) -> BlobHash:
+        """Return what tells two answers apart."""
+        return blob_hash(self.answer.encode())
+
+
+class RunRetried(Fact):
+    """Open a finished run again as a further attempt, from its start."""
+
+    kind: Literal["run_retried"] = "run_retried"
+    attempt: int
+    by: str
+    not_before: AwareDatetime | None = None
+
+
+class DeliveryStarted(Fact):
+    """Announce one attempt to tell an endpoint."""
+
+    kind: Literal["delivery_started"] = "delivery_started"
+    delivery_id: DeliveryId
+    attempt: int
+
+
+class DeliveryFinished(Fact):
+    """Hold what came of one attempt: its outcome class, and what the delivery is now.
+
+    Attributes:
+        result: Outcome class of the attempt, as `delivered` or `server_error`.
+        status: State of the delivery afterwards, as `waiting`.
+        http_status: What the receiver answered, if it did.
+        detail: One redacted line.
+        next_at: When it is tried again.
+    """
+
+    kind: Literal["delivery_finished"] = "delivery_finished"
+    delivery_id: DeliveryId
+    attempt: int
+    result: str
+    status: str
+    http_status: int | None = None
+    detail: str = ""
+    next_at: AwareDatetime | None = None
+
+
+class DeliveryRequeued(Fact):
+    """Take up a dead or waiting delivery at once, because a person asked."""
+
+    kind: Literal["delivery_requeued"] = "delivery_requeued"
+    delivery_id: DeliveryId
+    by: str
+
+
+Event = (
+    RunRequested
+    | RunAcquired
+    | ContextAssembled
+    | ModelCallStarted
+    | ModelReplied
+    | ModelCallFailed
+    | CallAdjudicated
+    | ApprovalRequested
+    | ApprovalDecided
+    | CallStarted
+    | ProcessStarted
+    | WritePlanned
+    | CallFinished
+    | StopRequested
+    | RunFinished
+    | RunRetried
+    | DeliveryStarted
+    | DeliveryFinished
+    | DeliveryRequeued
+)
+
+_ADAPTER: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
+
+CURRENT: dict[str, int] = {kind.model_fields["kind"].default: kind.model_fields["v"].default for kind in Event.__args__}
+
+
+def upgrade(body: dict[str, Any]) -> dict[str, JsonValue]:
+    """Turn an event's body of any version we ever wrote into today's.
+
+    Raises:
+        UnknownEventError: The kind or the version is newer than this program.
+    """
+    kind, version = body.get("kind"), body.get("v", 1)
+    if kind not in CURRENT:
+        msg = f"the journal holds an event of kind {kind!r}, which this version does not know; upgrade kova-auto"
+        raise UnknownEventError(msg)
+    if version > CURRENT[kind]:
+        msg = f"the journal holds {kind!r} in version {version}, this program reads up to {CURRENT[kind]}"
+        raise UnknownEventError(msg)
+    return body
+
+
+def dump(event: Event) -> str:
+    """Return the event's JSON, as it is written to the journal."""
+    return event.model_dump_json(exclude_defaults=False)
+
+
+def load(text: str | bytes) -> Event:
+    """Return the event that a journal's row holds.
+
+    Raises:
+        UnknownEventError: The row is of a newer program, or no event at all.
+    """
+    try:
+        return _ADAPTER.validate_json(text)
+    except ValidationError as first:
+        return _load_older(text, first)
+
+
+def _load_older(text: str | bytes, first: ValidationError) -> Event:
+    body = from_json(text)
+    try:
+        return _ADAPTER.validate_python(upgrade(body))
+    except ValidationError:
+        msg = f"the journal holds a row that is no event: {first.error_count()} problems"
+        raise UnknownEventError(msg) from first

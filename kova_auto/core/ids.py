@@ -1,0 +1,55 @@
+"""Ids are derived from what they name, so that a duplicate cannot exist.
+
+Where a request has no natural key ("run it now"), its key is made at the edge and passed in.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from datetime import UTC, datetime
+from typing import NewType
+
+JobName = NewType("JobName", str)
+RunId = NewType("RunId", str)
+CallId = NewType("CallId", str)
+EndpointName = NewType("EndpointName", str)
+DeliveryId = NewType("DeliveryId", str)
+BlobHash = NewType("BlobHash", str)
+
+_STAMP = "%Y%m%dT%H%M%SZ"
+
+
+def run_id(job: JobName, nominal: datetime) -> RunId:
+    """Return the id of the one run of `job` for the nominal instant."""
+    return RunId(f"{job}@{nominal.astimezone(UTC):{_STAMP}}")
+
+
+def requested_run_id(job: JobName, asked_at: datetime, key: str) -> RunId:
+    """Return the id of a run that somebody asked for; `key` tells two requests of one second apart."""
+    return RunId(f"{job}+{asked_at.astimezone(UTC):{_STAMP}}-{key}")
+
+
+def call_id(iteration: int, index: int) -> CallId:
+    """Return the id of the tool call at `index` (1-based) of an iteration (1-based).
+
+    Providers repeat their own ids across turns; this one is unique within a run.
+    """
+    return CallId(f"{iteration}.{index}")
+
+
+def delivery_id(run: RunId, cause: int, endpoint: EndpointName) -> DeliveryId:
+    """Return the id that every attempt to tell `endpoint` of one event carries; it holds no dot.
+
+    Args:
+        run: The run whose event is told.
+        cause: The event's position in that run's journal.
+        endpoint: The endpoint's name in the settings.
+    """
+    body = hashlib.sha256(f"{run}\n{cause}\n{endpoint}".encode()).digest()
+    return DeliveryId("msg_" + base64.b32encode(body).decode().lower()[:26])
+
+
+def blob_hash(data: bytes) -> BlobHash:
+    """Return the SHA-256 of the content, in hexadecimal."""
+    return BlobHash(hashlib.sha256(data).hexdigest())

@@ -1,0 +1,276 @@
+"""What a job file declares, and the frozen job that a run carries.
+
+Keys are the file's own. Every limit has a default; the dangerous choices never are one.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time, timedelta
+from enum import StrEnum
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, JsonValue, StringConstraints, field_validator, model_validator
+
+from kova_auto.core.approval.levels import AutomationLevel, Mode
+from kova_auto.core.duration import Duration
+from kova_auto.core.secret import SecretRef
+from kova_auto.core.value import Value
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+Moment = datetime | date | str
+
+
+class Outcome(StrEnum):
+    """Say what came of a finished run."""
+
+    DONE = "done"
+    NOTHING_TO_REPORT = "nothing_to_report"
+    NEEDS_INPUT = "needs_input"
+    BLOCKED = "blocked"
+    FAILED = "failed"
+    CONTRACT_FAILED = "contract_failed"
+    TIMED_OUT = "timed_out"
+    BUDGET_EXCEEDED = "budget_exceeded"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+
+
+class After(Value):
+    """Start when another job has ended."""
+
+    job: Name
+    on: Literal["success", "failure", "any"] = "success"
+    within: Duration | None = None
+
+
+class Exclude(Value):
+    """Name local dates, weekdays and hours on which nothing runs."""
+
+    dates: tuple[date | str, ...] = ()
+    weekdays: tuple[str, ...] = ()
+    hours: tuple[str, ...] = ()
+    calendars: tuple[str, ...] = ()
+
+
+class ScheduleTable(Value):
+    """Say when a job runs: exactly one of `cron`, `every`, `at`, `on`, `after`, `webhook`."""
+
+    cron: str | tuple[str, ...] | None = None
+    every: Duration | None = None
+    at: Moment | tuple[Moment, ...] | None = None
+    on: Literal["startup"] | None = None
+    after: tuple[After, ...] | None = None
+    webhook: str | None = None
+    timezone: str | None = None
+    anchor: datetime | None = None
+    start: Moment | None = None
+    end: Moment | None = None
+    exclude: Exclude | None = None
+    jitter: Duration = timedelta(0)
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        kinds = ("cron", "every", "at", "on", "after", "webhook")
+        found = [kind for kind in kinds if getattr(self, kind) is not None]
+        if len(found) != 1:
+            msg = f"wanted exactly one of {', '.join(kinds)}, found {' and '.join(found) or 'none'}"
+            raise ValueError(msg)
+        if self.every is not None and self.every < timedelta(seconds=5):
+            msg = "every: wanted at least 5s"
+            raise ValueError(msg)
+        return self
+
+
+class Retry(Value):
+    """Say how often a failed run is tried again, as further attempts inside the same run."""
+
+    attempts: int = Field(default=0, ge=0, le=20)
+    initial: Duration = timedelta(seconds=30)
+    max: Duration = timedelta(minutes=10)
+    on: tuple[Literal["rate_limit", "transient", "failed", "timed_out"], ...] = ("rate_limit", "transient")
+
+
+class Policy(Value):
+    """Say what happens to instants that were missed, that overlap, or that come too late."""
+
+    missed: Literal["skip", "latest", "all"] = "latest"
+    missed_window: Duration | None = None
+    missed_max: int = Field(default=5, ge=1, le=1000)
+    overlap: Literal["skip", "queue", "buffer_one", "cancel_previous", "allow"] = "skip"
+    queue_limit: int = Field(default=10, ge=1, le=1000)
+    max_parallel: int = Field(default=3, ge=1, le=100)
+    start_deadline: Duration | None = None
+    on_interrupt: Literal["resume", "fail"] = "resume"
+    retry: Retry = Retry()
+    max_runs: int = Field(default=0, ge=0)
+    pause_after_failures: int = Field(default=0, ge=0)
+    expect_within: Duration | None = None
+
+
+class Limits(Value):
+    """Bound what one run may use; all are on by default.
+
+    Attributes:
+        timeout: Running time; it does not count while the run is suspended.
+        denials: This many refused calls end the run as blocked.
+    """
+
+    timeout: Duration = Field(default=timedelta(minutes=20), gt=timedelta(0))
+    cancel_grace: Duration = Field(default=timedelta(seconds=30), ge=timedelta(0), le=timedelta(hours=1))
+    iterations: int = Field(default=50, ge=1, le=10_000)
+    tokens: int = Field(default=500_000, ge=1)
+    cost_usd: float = Field(default=1.00, gt=0)
+    cost_usd_per_day: float = Field(default=5.00, gt=0)
+    denials: int = Field(default=5, ge=1)
+
+
+class Permissions(Value):
+    """Grant an unattended run what its level does not; the file's author wrote them."""
+
+    allow_commands: tuple[str, ...] = ()
+    allow_mcp_tools: tuple[str, ...] = ()
+    write_roots: tuple[str, ...] = ()
+    read_roots: tuple[str, ...] = ()
+    web: tuple[str, ...] = ()
+    sandbox: Literal["auto", "required", "off"] = "auto"
+    commands: Literal["rules", "confined"] = "rules"
+    network: Literal["off", "on"] = "off"
+
+
+class Input(Value):
+    """Declare one input of the prompt; without a default it must be given."""
+
+    default: str | None = None
+    max_length: int = Field(default=200, ge=1, le=100_000)
+    description: str = ""
+
+
+class ApprovalTable(Value):
+    """Say what becomes of a call that needs a person."""
+
+    when_needed: Literal["deny", "suspend"] = "deny"
+    timeout: Duration = timedelta(hours=12)
+    on_timeout: Literal["deny", "stop", "keep"] = "deny"
+    on_unreachable: Literal["deny", "keep"] = "deny"
+    questions: Literal["assume", "suspend"] = "assume"
+    notify: tuple[Name, ...] = ()
+
+
+class Output(Value):
+    """Say what the final answer must be."""
+
+    schema_file: str | None = Field(default=None, alias="schema")
+    checks: tuple[str, ...] = ()
+
+
+class CommandCriterion(Value):
+    """Judge a goal by a command's exit code."""
+
+    command: str
+
+
+class Goal(Value):
+    """Say when a goal is reached."""
+
+    criteria: tuple[str | CommandCriterion, ...] = ()
+    turns: int = Field(default=30, ge=1, le=1000)
+
+
+class Agents(Value):
+    """Name the subagents that a run may dispatch."""
+
+    allow: tuple[str, ...] = ()
+
+
+class Mcp(Value):
+    """Name the MCP servers that a run may use."""
+
+    servers: tuple[str, ...] = ()
+
+
+class Context(Value):
+    """Say what a run is shown besides its prompt."""
+
+    memory: tuple[Literal["workspace", "global", "job"], ...] = ("workspace", "global")
+    skills: tuple[str, ...] = ()
+    attachments: tuple[str, ...] = ()
+
+
+class Notify(Value):
+    """Promise an endpoint to be told; `when` lists outcomes, or says always, on a change, or on recovery."""
+
+    endpoint: Name
+    when: tuple[Outcome, ...] | Literal["always", "change", "recovery"] = "always"
+
+
+class JobFile(Value):
+    """Hold what a job file says, with every default filled in."""
+
+    description: str = ""
+    prompt: str | None = None
+    prompt_file: str | None = None
+    workspace: str | None = None
+    model: str | tuple[str, ...] = "auto"
+    script: str | None = None
+    allow_scripted: bool = False
+    mode: Mode = Mode.AGENT
+    automation: AutomationLevel = AutomationLevel.READ_ONLY
+    isolation: Literal["in-place", "worktree", "copy"] = "in-place"
+    schedule: ScheduleTable | None = None
+    policy: Policy = Policy()
+    limits: Limits = Limits()
+    permissions: Permissions = Permissions()
+    env: dict[str, SecretRef] = Field(default_factory=dict)
+    inputs: dict[str, Input] = Field(default_factory=dict)
+    approval: ApprovalTable = ApprovalTable()
+    output: Output = Output()
+    goal: Goal = Goal()
+    agents: Agents = Agents()
+    mcp: Mcp = Mcp()
+    context: Context = Context()
+    notify: tuple[Notify, ...] = ()
+
+    @field_validator("inputs", mode="before")
+    @classmethod
+    def _a_bare_string_is_a_default(cls, value: JsonValue) -> JsonValue:
+        if not isinstance(value, dict):
+            return value
+        return {name: {"default": item} if isinstance(item, str) else item for name, item in value.items()}
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Return the models in the order they are tried."""
+        return (self.model,) if isinstance(self.model, str) else self.model
+
+
+class Job(JobFile):
+    """Hold one job, resolved and frozen: what the event that opens a run carries.
+
+    Attributes:
+        name: The file's stem.
+        path: Where the file was.
+        prompt: The prompt's text, from the file itself or from `prompt_file`; never None.
+        workspace: Absolute and canonical.
+        script_text: Content of `script`.
+        schema_text: Content of the output schema.
+    """
+
+    name: Name
+    path: str
+    prompt: str
+    workspace: str
+    script_text: str | None = None
+    schema_text: str | None = None
+
+
+def hours_of(text: str) -> tuple[time, time]:
+    """Return the two ends of an excluded stretch of local time, as `22:00-06:00`.
+
+    Raises:
+        ValueError: The text is no such stretch.
+    """
+    first, dash, last = text.partition("-")
+    if not dash:
+        msg = f'wanted hours as "22:00-06:00", found {text!r}'
+        raise ValueError(msg)
+    return time.fromisoformat(first.strip()), time.fromisoformat(last.strip())

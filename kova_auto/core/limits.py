@@ -1,0 +1,54 @@
+"""The ceilings of a run: which of them is reached, and how much time is left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from kova_auto.core.duration import render_duration
+from kova_auto.core.job import Outcome
+from kova_auto.core.run import RunState
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Say which ceiling ends the run, and as what."""
+
+    outcome: Outcome
+    reason: str
+
+
+def running_s(state: RunState, now: datetime) -> float:
+    """Return how long this attempt has run, in seconds, the stretch since its last fact included."""
+    if state.last_at is None:
+        return state.ran_s
+    return state.ran_s + max((now - state.last_at).total_seconds(), 0.0)
+
+
+def left_s(state: RunState, now: datetime) -> float:
+    """Return how many seconds this attempt may still run; 0 at the ceiling, never below."""
+    return max(state.job.limits.timeout.total_seconds() - running_s(state, now), 0.0)
+
+
+def always(state: RunState, now: datetime) -> Reached | None:
+    """Return the ceiling that ends the run whatever it is about to do, if one is reached."""
+    limits = state.job.limits
+    if left_s(state, now) <= 0:
+        return Reached(Outcome.TIMED_OUT, f"its limit of {render_duration(limits.timeout)} running time is reached")
+    if state.denials >= limits.denials:
+        return Reached(Outcome.BLOCKED, f"{state.denials} calls were refused (limits.denials = {limits.denials})")
+    return None
+
+
+def before_model(state: RunState) -> Reached | None:
+    """Return the ceiling that forbids one more call of the model, if one is reached."""
+    limits, attempt = state.job.limits, state.replies[state.first_reply :]
+    if len(attempt) >= limits.iterations:
+        return Reached(Outcome.BUDGET_EXCEEDED, f"limits.iterations = {limits.iterations} is reached")
+    tokens = sum(reply.reply.usage.tokens for reply in attempt)
+    if tokens >= limits.tokens:
+        return Reached(Outcome.BUDGET_EXCEEDED, f"{tokens} tokens were used (limits.tokens = {limits.tokens})")
+    cost = sum(reply.reply.usage.cost_usd or 0.0 for reply in attempt)
+    if cost >= limits.cost_usd:
+        return Reached(Outcome.BUDGET_EXCEEDED, f"{cost:.4f} USD were spent (limits.cost_usd = {limits.cost_usd:g})")
+    return None

@@ -1,0 +1,235 @@
+"""What is said between the model and us, in our own words; each protocol's file translates."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from kova_auto.core.ids import BlobHash, CallId
+from kova_auto.core.value import Value
+
+
+class TextPart(Value):
+    """Hold text."""
+
+    kind: Literal["text"] = "text"
+    text: str
+
+
+class ImagePart(Value):
+    """Point to an image kept as a blob."""
+
+    kind: Literal["image"] = "image"
+    blob: BlobHash
+    media_type: str
+
+
+Part = Annotated[TextPart | ImagePart, Field(discriminator="kind")]
+
+
+class CallRequest(Value):
+    """Hold one tool call as the model asked for it.
+
+    `unparsed` keeps the arguments' text where it is no JSON object; such a call is never executed.
+    """
+
+    tool: str
+    args: dict[str, JsonValue] = Field(default_factory=dict)
+    unparsed: str | None = None
+    provider_id: str = ""
+
+
+class ToolCall(CallRequest):
+    """Hold one tool call under the id that it has in its run."""
+
+    id: CallId
+
+
+class ResultStatus(StrEnum):
+    """Say how a tool call ended."""
+
+    OK = "ok"
+    ERROR = "error"
+    DENIED = "denied"
+    UNKNOWN = "unknown"  # cut off half-way: it may or may not have happened
+    CANCELLED = "cancelled"
+
+
+class FileChange(Value):
+    """Say what a write did to one file; `None` means the file was not there.
+
+    `path` is absolute; `mode` holds the permission bits of the file before, where there was one.
+    """
+
+    path: str
+    before: BlobHash | None
+    after: BlobHash | None
+    mode: int | None = None
+
+
+class ToolResult(Value):
+    """Hold what a tool call gave: what the model is told, and what we remember of it.
+
+    Attributes:
+        parts: What the model is told.
+        rest: Blob with the whole output, where `parts` hold only some of it.
+        reads: Content hash of each file that was read, by absolute path.
+        changes: Files that were written.
+        exit_code: Of a command.
+        todo: The whole list after the call, for the todo tool.
+        concludes: Outcome that the call gives the run, as `nothing_to_report`.
+    """
+
+    status: ResultStatus
+    parts: tuple[Part, ...]
+    rest: BlobHash | None = None
+    reads: dict[str, BlobHash] = Field(default_factory=dict)
+    changes: tuple[FileChange, ...] = ()
+    exit_code: int | None = None
+    todo: tuple[dict[str, JsonValue], ...] | None = None
+    concludes: str | None = None
+
+    @property
+    def text(self) -> str:
+        """Return the text that the model is told, images left out."""
+        return "\n".join(part.text for part in self.parts if isinstance(part, TextPart))
+
+
+def told(status: ResultStatus, text: str) -> ToolResult:
+    """Return a result that is one piece of text."""
+    return ToolResult(status=status, parts=(TextPart(text=text),))
+
+
+class UserMessage(Value):
+    """Hold what the run was asked to do, or what we tell the model in between."""
+
+    role: Literal["user"] = "user"
+    parts: tuple[Part, ...]
+
+
+class AssistantMessage(Value):
+    """Hold one reply; `raw` is the provider's own form, sent back where the same provider is asked again."""
+
+    role: Literal["assistant"] = "assistant"
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    raw: JsonValue = None
+
+
+class ToolMessage(Value):
+    """Hold what the model is told about one of its calls."""
+
+    role: Literal["tool"] = "tool"
+    call: ToolCall
+    status: ResultStatus
+    parts: tuple[Part, ...]
+
+
+Message = Annotated[UserMessage | AssistantMessage | ToolMessage, Field(discriminator="role")]
+
+
+class Usage(Value):
+    """Count tokens; `cost_usd` is None where the price is not known."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost_usd: float | None = None
+
+    @property
+    def tokens(self) -> int:
+        """Return all tokens that a limit counts: cached input is inside `input_tokens`, reasoning inside output."""
+        return self.input_tokens + self.output_tokens
+
+    def plus(self, other: Usage) -> Usage:
+        """Return the sum; an unknown price makes the sum unknown."""
+        known = self.cost_usd is not None and other.cost_usd is not None
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+            cost_usd=(self.cost_usd or 0) + (other.cost_usd or 0) if known else None,
+        )
+
+
+class StopReason(StrEnum):
+    """Say why a reply ended."""
+
+    END = "end"
+    TOOL_CALLS = "tool_calls"
+    LENGTH = "length"
+    REFUSED = "refused"
+
+
+class ToolSpec(Value):
+    """Describe one tool to the model; `parameters` is a JSON Schema object."""
+
+    name: str
+    description: str
+    parameters: dict[str, JsonValue]
+
+
+class ModelRequest(Value):
+    """Hold everything that one call of a model is given.
+
+    Attributes:
+        model: The model's name at its provider.
+        images: Content of the image blobs that `messages` point to.
+    """
+
+    model: str
+    system: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    max_output_tokens: int | None = None
+    images: dict[BlobHash, bytes] = Field(default_factory=dict)
+
+
+class ModelReply(Value):
+    """Hold one whole reply; a stream that ends without its end never becomes one."""
+
+    text: str
+    reasoning: str = ""
+    calls: tuple[CallRequest, ...] = ()
+    stop: StopReason
+    usage: Usage = Usage()
+    model: str = ""
+    request_id: str = ""
+    raw: JsonValue = None
+
+
+class TextDelta(Value):
+    """Hold a piece of a reply's text as it arrives."""
+
+    kind: Literal["text"] = "text"
+    text: str
+
+
+class ReasoningDelta(Value):
+    """Hold a piece of a reply's reasoning as it arrives."""
+
+    kind: Literal["reasoning"] = "reasoning"
+    text: str
+
+
+class CallDelta(Value):
+    """Say that a tool call is arriving; `name` may still be empty."""
+
+    kind: Literal["call"] = "call"
+    name: str
+
+
+class ReplyDone(Value):
+    """End a stream with the whole reply."""
+
+    kind: Literal["done"] = "done"
+    reply: ModelReply
+
+
+ModelChunk = TextDelta | ReasoningDelta | CallDelta | ReplyDone

@@ -1,0 +1,170 @@
+"""What the loops ask of the outside, each with the real adapter and the double that tests use."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Protocol
+
+from kova_auto.core.approval.levels import Mode, Verdict
+from kova_auto.core.event import Event, Previous, RunRequested
+from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId
+from kova_auto.core.message import ModelChunk, ModelRequest, ToolCall, ToolResult, ToolSpec
+from kova_auto.core.run import CallState, RunState
+from kova_auto.core.tool import CallFacts, Scene, ToolRun
+from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow
+
+
+class Clock(Protocol):
+    """Tell the time."""
+
+    def now(self) -> datetime:
+        """Return the present instant, aware UTC."""
+
+
+class Unavailable(StrEnum):
+    """Say why a run or a delivery could not be taken."""
+
+    HELD = "held"  # somebody else's lease has not run out
+    FINISHED = "finished"
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """Hold what a worker learns when it extends its lease: whether it still has the run; the last fact's place."""
+
+    held: bool
+    seq: int
+
+
+class Journal(Protocol):
+    """Keep the facts of runs.
+
+    Every write is one transaction, refused whole where a fact cannot follow. Methods may be called from one event
+    loop at the same time.
+    """
+
+    async def open(self, event: RunRequested) -> tuple[RunState, bool]:
+        """Open a run, or return the one of this id that is there already (then with False)."""
+
+    async def load(self, run_id: RunId) -> RunState:
+        """Fold a run.
+
+        Raises:
+            UnknownRunError: There is none of this id.
+        """
+
+    async def events(self, run_id: RunId, after: int = 0) -> Sequence[tuple[int, Event]]:
+        """Return the facts behind position `after`, with their positions, oldest first."""
+
+    async def append(
+        self, state: RunState, event: Event, *, epoch: int | None = None, blobs: Sequence[bytes] = ()
+    ) -> RunState:
+        """Write one fact and the blobs it points to; fold in what others wrote since `state`.
+
+        Args:
+            state: As this writer last saw it; it may be out of date.
+            event: The fact.
+            epoch: Of the worker that holds the run; None for a person, the courier, a clock.
+            blobs: Contents to be kept in the same transaction.
+
+        Raises:
+            FencedError: Another worker has taken the run since `epoch`.
+            IllegalEventError: The fact cannot follow.
+        """
+
+    async def acquire(self, run_id: RunId, *, worker: str, now: datetime, lease: timedelta) -> RunState | Unavailable:
+        """Take a run whose lease is free or has run out: raises its epoch, writes `RunAcquired`."""
+
+    async def renew(self, run_id: RunId, *, epoch: int, now: datetime, lease: timedelta) -> Renewal:
+        """Extend the lease, if the epoch still holds it."""
+
+    async def release(self, run_id: RunId, *, epoch: int) -> None:
+        """Give the lease back; does nothing where the epoch does not hold it."""
+
+    async def keep(self, data: bytes) -> BlobHash:
+        """Keep a blob; twice is once."""
+
+    async def blob(self, key: BlobHash) -> bytes:
+        """Return a blob.
+
+        Raises:
+            JournalError: There is none of this hash.
+        """
+
+
+class Views(Protocol):
+    """Answer questions from the folded tables."""
+
+    async def runs(self, *, job: JobName | None = None, unfinished: bool = False, limit: int = 50) -> Sequence[RunRow]:
+        """Return runs, newest first."""
+
+    async def run(self, run_id: RunId) -> RunRow | None:
+        """Return one run's row."""
+
+    async def matching(self, prefix: str) -> Sequence[RunId]:
+        """Return the ids that begin with a text, at most 20, newest first."""
+
+    async def runnable(self, now: datetime, limit: int = 1000) -> Sequence[RunId]:
+        """Return unfinished runs that can go on now and are not leased, oldest first."""
+
+    async def next_wake(self, now: datetime) -> datetime | None:
+        """Return the next instant at which a resting run goes on or a delivery is tried again."""
+
+    async def previous(self, job: JobName, before: RunId) -> Previous | None:
+        """Return what came of the job's last finished, not staged run other than `before`."""
+
+    async def approvals(self, *, open_only: bool = True, limit: int = 100) -> Sequence[ApprovalRow]:
+        """Return calls that need or needed a person, newest first."""
+
+    async def deliveries(
+        self, *, status: str | None = None, endpoint: str | None = None, run_id: RunId | None = None, limit: int = 100
+    ) -> Sequence[DeliveryRow]:
+        """Return duties to tell, newest first."""
+
+    async def delivery(self, delivery_id: DeliveryId) -> DeliveryRow | None:
+        """Return one duty."""
+
+    async def due_deliveries(self, now: datetime, limit: int = 100) -> Sequence[DeliveryRow]:
+        """Return duties to be done now and not leased, oldest first."""
+
+    async def lease_delivery(self, delivery_id: DeliveryId, *, owner: str, now: datetime, lease: timedelta) -> bool:
+        """Take one duty; False where another has it."""
+
+    async def release_delivery(self, delivery_id: DeliveryId, *, owner: str) -> None:
+        """Give a duty back."""
+
+
+class Model(Protocol):
+    """Speak to one provider."""
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+        """Yield the reply as it arrives; the last chunk is `ReplyDone`.
+
+        Raises:
+            ModelError: There is no whole reply; `retryable` says whether to ask again.
+        """
+
+
+class Toolbox(Protocol):
+    """Know the tools of one service."""
+
+    def specs(self, scene: Scene, mode: Mode) -> tuple[ToolSpec, ...]:
+        """Return what the model is told of, in a stable order."""
+
+    def replay_safe(self, tool: str) -> bool:
+        """Say whether a call that was cut off may simply be made again."""
+
+    async def facts(self, call: ToolCall, scene: Scene) -> CallFacts:
+        """Find out what a call would touch; changes nothing."""
+
+    def execute(self, call: ToolCall, verdict: Verdict, scene: Scene) -> ToolRun:
+        """Do what the call asks; ends with exactly one `ToolOutput`, also where the tool fails."""
+
+    async def recover(self, call: CallState, scene: Scene) -> ToolResult:
+        """Kill what a cut-off call left running, and say what is known of it."""
+
+    async def settle(self, scene: Scene) -> None:
+        """End a run's background processes and remove its temporary files; safe to call twice."""

@@ -1,0 +1,392 @@
+"""What a run's facts add up to: `fold` the list, `apply` one more.
+
+`apply` refuses what cannot follow (a second result, a second decision). It decides nothing about what happens
+next; that is `core/step.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import assert_never
+
+from pydantic import JsonValue
+
+from kova_auto.core.approval.levels import Decision, Verdict
+from kova_auto.core.delivery.owed import Owed, for_approval, for_outcome
+from kova_auto.core.errors import IllegalEventError
+from kova_auto.core.event import (
+    ApprovalDecided,
+    ApprovalRequested,
+    CallAdjudicated,
+    CallFinished,
+    CallStarted,
+    ContextAssembled,
+    DeliveryFinished,
+    DeliveryRequeued,
+    DeliveryStarted,
+    Event,
+    ModelCallFailed,
+    ModelCallStarted,
+    ModelReplied,
+    ProcessStarted,
+    RunAcquired,
+    RunFinished,
+    RunRequested,
+    RunRetried,
+    StopRequested,
+    WritePlanned,
+)
+from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
+from kova_auto.core.job import Job
+from kova_auto.core.message import ResultStatus, ToolCall, ToolResult, Usage
+
+
+NO_USAGE = Usage(cost_usd=0.0)
+
+
+class Execution(StrEnum):
+    """Say where a run is, whatever came of it."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUSPENDED = "suspended"
+    FINISHED = "finished"
+
+
+@dataclass(frozen=True, slots=True)
+class CallState:
+    """Hold what is known of one tool call.
+
+    Attributes:
+        in_doubt: It was started and its worker is gone: it may or may not have happened.
+    """
+
+    call: ToolCall
+    verdict: Verdict | None = None
+    approval: ApprovalRequested | None = None
+    decision: ApprovalDecided | None = None
+    started: CallStarted | None = None
+    in_doubt: bool = False
+    process: ProcessStarted | None = None
+    planned: tuple[WritePlanned, ...] = ()
+    result: ToolResult | None = None
+
+    @property
+    def awaits_person(self) -> bool:
+        """Say whether somebody was asked and has not answered."""
+        return self.approval is not None and self.decision is None and self.result is None
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """Hold everything that a run's facts say; every field is computed from them.
+
+    Attributes:
+        seq: Position of the last fact, from 1.
+        attempt: From 1; a retry starts the next.
+        first_reply: Index in `replies` where this attempt begins.
+        open_calls: Calls of the newest reply, in the model's order.
+        failures: Model calls that failed since the last reply.
+        ran_s: Running time of this attempt, seconds; suspended and dead stretches do not count.
+        seen: Content hash of each file as the model last read or wrote it.
+    """
+
+    request: RunRequested
+    seq: int = 1
+    epoch: int = 0
+    attempt: int = 1
+    started_at: datetime | None = None
+    last_at: datetime | None = None
+    ran_s: float = 0.0
+    context: ContextAssembled | None = None
+    replies: tuple[ModelReplied, ...] = ()
+    first_reply: int = 0
+    calls: Mapping[CallId, CallState] = field(default_factory=dict)
+    open_calls: tuple[CallId, ...] = ()
+    calling: ModelCallStarted | None = None
+    model_calls: int = 0
+    failures: int = 0
+    failure: ModelCallFailed | None = None
+    usage: Usage = NO_USAGE
+    denials: int = 0
+    concludes: str | None = None
+    seen: Mapping[str, BlobHash] = field(default_factory=dict)
+    todo: tuple[dict[str, JsonValue], ...] = ()
+    stop: StopRequested | None = None
+    finished: RunFinished | None = None
+    finished_at: datetime | None = None
+    not_before: datetime | None = None
+    deliveries: Mapping[DeliveryId, Owed] = field(default_factory=dict)
+
+    @property
+    def run_id(self) -> RunId:
+        """Return the run's id."""
+        return self.request.run_id
+
+    @property
+    def job(self) -> Job:
+        """Return the job as it was when the run was opened."""
+        return self.request.job
+
+    @property
+    def iteration(self) -> int:
+        """Return how many replies this run has had, over all its attempts."""
+        return len(self.replies)
+
+    @property
+    def execution(self) -> Execution:
+        """Return where the run is."""
+        if self.finished:
+            return Execution.FINISHED
+        if any(self.calls[call].awaits_person for call in self.open_calls):
+            return Execution.SUSPENDED
+        return Execution.RUNNING if self.epoch and self.started_at else Execution.QUEUED
+
+    @property
+    def background(self) -> tuple[ProcessStarted, ...]:
+        """Return the processes of this attempt that outlive their calls."""
+        return tuple(c.process for c in self.calls.values() if c.process is not None and c.process.background)
+
+    def call(self, call_id: CallId) -> CallState:
+        """Return what is known of a call.
+
+        Raises:
+            IllegalEventError: The run has no such call.
+        """
+        try:
+            return self.calls[call_id]
+        except KeyError as exc:
+            msg = f"run {self.run_id} has no call {call_id}"
+            raise IllegalEventError(msg) from exc
+
+    def changing(self, call_id: CallId, **changes: object) -> RunState:
+        """Return this state with one call changed."""
+        changed = replace(self.call(call_id), **changes)  # type: ignore[arg-type]  # names are checked by `replace`
+        return replace(self, calls={**self.calls, call_id: changed})
+
+
+def opened(event: RunRequested) -> RunState:
+    """Return the state of a run that has only been asked for."""
+    return RunState(request=event)
+
+
+def fold(events: Iterable[Event]) -> RunState:
+    """Return what a run's facts add up to, oldest first.
+
+    Raises:
+        IllegalEventError: The list is empty, does not begin with `RunRequested`, or holds what cannot follow.
+    """
+    rest = iter(events)
+    first = next(rest, None)
+    if not isinstance(first, RunRequested):
+        msg = f"a run's journal begins with run_requested, found {first.kind if first else 'nothing'}"
+        raise IllegalEventError(msg)
+    state = opened(first)
+    for event in rest:
+        state = apply(state, event)
+    return state
+
+
+def apply(state: RunState, event: Event) -> RunState:
+    """Return the state after one more fact.
+
+    Raises:
+        IllegalEventError: The event cannot follow what is there.
+    """
+    return replace(_apply(_timed(state, event), event), seq=state.seq + 1)
+
+
+_BY_OTHERS = (ApprovalDecided, StopRequested, DeliveryStarted, DeliveryFinished, DeliveryRequeued, RunRetried)
+
+
+def _timed(state: RunState, event: Event) -> RunState:
+    """Count the time since the worker's last fact; what a person or the courier writes moves no clock."""
+    if state.finished or isinstance(event, _BY_OTHERS):
+        return state
+    if isinstance(event, RunAcquired) or state.last_at is None:
+        return replace(state, last_at=event.at)
+    ran = max((event.at - state.last_at).total_seconds(), 0.0)
+    return replace(state, last_at=event.at, ran_s=state.ran_s + ran)
+
+
+def _refuse(state: RunState, event: Event, why: str) -> IllegalEventError:
+    return IllegalEventError(f"{event.kind} cannot follow in run {state.run_id}: {why}")
+
+
+def _apply(state: RunState, event: Event) -> RunState:
+    match event:
+        case RunRequested():
+            raise _refuse(state, event, "the run is open already")
+        case RunAcquired():
+            return _acquired(state, event)
+        case DeliveryStarted() | DeliveryFinished() | DeliveryRequeued():
+            return _delivery(state, event)
+        case RunRetried():
+            return _retried(state, event)
+        case _ if state.finished:
+            raise _refuse(state, event, "the run has finished")
+        case ContextAssembled():
+            if state.context:
+                raise _refuse(state, event, "its context is assembled")
+            return replace(state, context=event)
+        case ModelCallStarted():
+            if state.calling or _unsettled(state):
+                raise _refuse(state, event, "a call is open")
+            return replace(state, calling=event, model_calls=state.model_calls + 1)
+        case ModelReplied():
+            return _replied(state, event)
+        case ModelCallFailed():
+            if not state.calling:
+                raise _refuse(state, event, "no model call is open")
+            return replace(state, calling=None, failure=event, failures=state.failures + 1)
+        case CallAdjudicated():
+            if state.call(event.call_id).verdict:
+                raise _refuse(state, event, f"call {event.call_id} has its verdict")
+            return state.changing(event.call_id, verdict=event.verdict)
+        case ApprovalRequested():
+            return _asked(state, event)
+        case ApprovalDecided():
+            if not state.call(event.call_id).awaits_person:
+                raise _refuse(state, event, f"call {event.call_id} awaits no decision")
+            return state.changing(event.call_id, decision=event)
+        case CallStarted():
+            return _started(state, event)
+        case ProcessStarted():
+            _wants_started(state, event)
+            return state.changing(event.call_id, process=event)
+        case WritePlanned():
+            _wants_started(state, event)
+            return state.changing(event.call_id, planned=(*state.call(event.call_id).planned, event))
+        case CallFinished():
+            return _call_finished(state, event)
+        case StopRequested():
+            if state.stop:
+                raise _refuse(state, event, f"it is stopping already ({state.stop.outcome})")
+            return replace(state, stop=event)
+        case RunFinished():
+            return _finished(state, event)
+        case _:
+            assert_never(event)
+
+
+def _unsettled(state: RunState) -> bool:
+    return any(state.calls[call].result is None for call in state.open_calls)
+
+
+def _acquired(state: RunState, event: RunAcquired) -> RunState:
+    if state.finished:
+        raise _refuse(state, event, "the run has finished")
+    if event.epoch <= state.epoch:
+        raise _refuse(state, event, f"epoch {event.epoch} is not above {state.epoch}")
+    calls = {
+        key: replace(call, in_doubt=True) if call.started and call.result is None else call
+        for key, call in state.calls.items()
+    }
+    started = state.started_at or event.at
+    return replace(state, epoch=event.epoch, calls=calls, calling=None, started_at=started)
+
+
+def _replied(state: RunState, event: ModelReplied) -> RunState:
+    if not state.calling:
+        raise _refuse(state, event, "no model call is open")
+    if event.iteration != state.iteration + 1:
+        raise _refuse(state, event, f"iteration {event.iteration} does not follow {state.iteration}")
+    added = {call.id: CallState(call) for call in event.calls}
+    return replace(
+        state,
+        calling=None,
+        failures=0,
+        failure=None,
+        replies=(*state.replies, event),
+        calls={**state.calls, **added},
+        open_calls=tuple(added),
+        usage=state.usage.plus(event.reply.usage),
+    )
+
+
+def _asked(state: RunState, event: ApprovalRequested) -> RunState:
+    call = state.call(event.call_id)
+    if call.verdict is None or call.approval or call.result:
+        raise _refuse(state, event, f"call {event.call_id} needs no person")
+    asked = state.changing(event.call_id, approval=event)
+    owed = for_approval(state.request, state.seq + 1, event)
+    return replace(asked, deliveries={**asked.deliveries, **owed})
+
+
+def _wants_started(state: RunState, event: ProcessStarted | WritePlanned) -> None:
+    call = state.call(event.call_id)
+    if call.started is None or call.result or call.in_doubt:
+        raise _refuse(state, event, f"call {event.call_id} is not being executed")
+
+
+def _started(state: RunState, event: CallStarted) -> RunState:
+    call = state.call(event.call_id)
+    if call.verdict is None:
+        raise _refuse(state, event, f"call {event.call_id} was never adjudicated")
+    if call.result or (call.started and not call.in_doubt):
+        raise _refuse(state, event, f"call {event.call_id} was executed")
+    return state.changing(event.call_id, started=event, in_doubt=False, process=None, planned=())
+
+
+def _call_finished(state: RunState, event: CallFinished) -> RunState:
+    call, result = state.call(event.call_id), event.result
+    if call.result:
+        raise _refuse(state, event, f"call {event.call_id} has its result")
+    if result.status is ResultStatus.OK and not call.started:
+        raise _refuse(state, event, f"call {event.call_id} was never started")
+    seen = {**state.seen, **result.reads}
+    seen.update({change.path: change.after for change in result.changes if change.after})
+    done = state.changing(event.call_id, result=result, in_doubt=False)
+    return replace(
+        done,
+        seen=seen,
+        todo=result.todo if result.todo is not None else state.todo,
+        denials=state.denials + (result.status is ResultStatus.DENIED),
+        concludes=result.concludes or state.concludes,
+    )
+
+
+def _finished(state: RunState, event: RunFinished) -> RunState:
+    if _unsettled(state):
+        raise _refuse(state, event, "a call has no result yet")
+    owed = for_outcome(state.request, state.seq + 1, event)
+    return replace(state, finished=event, finished_at=event.at, calling=None, deliveries={**state.deliveries, **owed})
+
+
+def _retried(state: RunState, event: RunRetried) -> RunState:
+    if not state.finished:
+        raise _refuse(state, event, "the run has not finished")
+    if event.attempt != state.attempt + 1:
+        raise _refuse(state, event, f"attempt {event.attempt} does not follow {state.attempt}")
+    return replace(
+        opened(state.request),
+        seq=state.seq,
+        epoch=state.epoch,
+        attempt=event.attempt,
+        replies=state.replies,
+        first_reply=len(state.replies),
+        calls=state.calls,
+        model_calls=state.model_calls,
+        usage=state.usage,
+        not_before=event.not_before,
+        deliveries=state.deliveries,
+    )
+
+
+def _delivery(state: RunState, event: DeliveryStarted | DeliveryFinished | DeliveryRequeued) -> RunState:
+    owed = state.deliveries.get(event.delivery_id)
+    if owed is None:
+        raise _refuse(state, event, f"nothing is owed as {event.delivery_id}")
+    try:
+        changed = owed.after(event)
+    except ValueError as exc:
+        raise _refuse(state, event, str(exc)) from exc
+    return replace(state, deliveries={**state.deliveries, event.delivery_id: changed})
+
+
+def is_denied(call: CallState) -> bool:
+    """Say whether a person, or the time, refused the call."""
+    return call.decision is not None and call.decision.decision is Decision.DENY

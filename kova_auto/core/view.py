@@ -1,0 +1,191 @@
+"""Rows folded from a run's facts: where to look, never what to do.
+
+Stores keep them as tables; a test rebuilds them from the journal and compares.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from kova_auto.core.ids import CallId, DeliveryId, EndpointName, JobName, RunId
+from kova_auto.core.job import Outcome
+from kova_auto.core.message import ResultStatus
+from kova_auto.core.run import Execution, RunState
+from kova_auto.core.step import AwaitApproval, AwaitUntil, Rest, next_step
+from kova_auto.core.value import Value
+
+EXCERPT = 500
+
+
+class RunRow(Value):
+    """Show one run in a list.
+
+    Attributes:
+        wake_at: When it can go on without anybody doing anything; None: at once, or not at all.
+        resting: It waits for a person, an instant, or nothing at all.
+        cost_usd: None where a price is not known.
+    """
+
+    run_id: RunId
+    job: JobName
+    origin: str
+    nominal_at: datetime | None
+    requested_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    execution: Execution
+    outcome: Outcome | None
+    reason: str
+    partial: bool
+    scripted: bool
+    staged: bool
+    model: str
+    mode: str
+    level: str
+    workspace: str
+    attempt: int
+    iterations: int
+    calls: int
+    denied: int
+    unknown: int
+    tokens: int
+    cost_usd: float | None
+    answer_excerpt: str
+    answer_hash: str
+    wake_at: datetime | None
+    resting: bool
+
+
+class ApprovalRow(Value):
+    """Show one call that needed a person."""
+
+    run_id: RunId
+    call_id: CallId
+    job: JobName
+    tool: str
+    reason: str
+    requested_at: datetime
+    expires_at: datetime | None
+    decision: str | None
+    decided_by: str | None
+    decided_at: datetime | None
+    open: bool
+
+
+class DeliveryRow(Value):
+    """Show one duty to tell an endpoint."""
+
+    delivery_id: DeliveryId
+    run_id: RunId
+    job: JobName
+    endpoint: EndpointName
+    cause: str
+    cause_seq: int
+    owed_at: datetime
+    status: str
+    attempts: int
+    in_flight: bool
+    next_at: datetime | None
+    expires_at: datetime | None
+    http_status: int | None
+    result: str
+    detail: str
+
+
+def run_row(state: RunState) -> RunRow:
+    """Return the row of one run."""
+    request, finished, attempt = state.request, state.finished, state.replies[state.first_reply :]
+    results = [call.result for call in state.calls.values() if call.result]
+    wake_at, resting = _waiting(state)
+    return RunRow(
+        run_id=state.run_id,
+        job=JobName(request.job.name),
+        origin=request.origin,
+        nominal_at=request.nominal_at,
+        requested_at=request.at,
+        started_at=state.started_at,
+        finished_at=state.finished_at,
+        execution=state.execution,
+        outcome=finished.outcome if finished else None,
+        reason=finished.reason if finished else "",
+        partial=bool(finished and finished.partial),
+        scripted=request.scripted,
+        staged=request.staged,
+        model=request.model,
+        mode=request.job.mode,
+        level=level_of(state),
+        workspace=request.workspace,
+        attempt=state.attempt,
+        iterations=len(attempt),
+        calls=len(state.calls),
+        denied=sum(result.status is ResultStatus.DENIED for result in results),
+        unknown=sum(result.status is ResultStatus.UNKNOWN for result in results),
+        tokens=state.usage.tokens,
+        cost_usd=state.usage.cost_usd,
+        answer_excerpt=finished.answer[:EXCERPT] if finished else "",
+        answer_hash=finished.answer_hash if finished else "",
+        wake_at=wake_at,
+        resting=resting,
+    )
+
+
+def level_of(state: RunState) -> str:
+    """Return the name of the level that judges the run's calls."""
+    return state.request.level or state.job.automation
+
+
+def _waiting(state: RunState) -> tuple[datetime | None, bool]:
+    match next_step(state, state.last_at or state.request.at):
+        case AwaitApproval(until=until):
+            return until, True
+        case AwaitUntil(until=until):
+            return until, True
+        case Rest():
+            return None, True
+        case _:
+            return None, False
+
+
+def approval_rows(state: RunState) -> tuple[ApprovalRow, ...]:
+    """Return the rows of the calls that needed a person, in their order."""
+    return tuple(
+        ApprovalRow(
+            run_id=state.run_id,
+            call_id=call_id,
+            job=JobName(state.job.name),
+            tool=call.call.tool,
+            reason=call.verdict.reason if call.verdict else "",
+            requested_at=call.approval.at,
+            expires_at=call.approval.expires_at,
+            decision=call.decision.decision if call.decision else None,
+            decided_by=call.decision.by if call.decision else None,
+            decided_at=call.decision.at if call.decision else None,
+            open=call.awaits_person and state.finished is None,
+        )
+        for call_id, call in state.calls.items()
+        if call.approval
+    )
+
+
+def delivery_rows(state: RunState) -> tuple[DeliveryRow, ...]:
+    """Return the rows of everything the run owes or owed, in their order."""
+    return tuple(
+        DeliveryRow(
+            delivery_id=owed.id,
+            run_id=state.run_id,
+            job=JobName(state.job.name),
+            endpoint=owed.endpoint,
+            cause=owed.cause,
+            cause_seq=owed.cause_seq,
+            owed_at=owed.owed_at,
+            status=owed.status,
+            attempts=owed.attempts,
+            in_flight=owed.in_flight,
+            next_at=owed.next_at,
+            expires_at=owed.expires_at,
+            http_status=owed.http_status,
+            result=owed.result,
+            detail=owed.detail,
+        )
+        for owed in state.deliveries.values()
+    )
