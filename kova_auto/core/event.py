@@ -10,7 +10,6 @@ from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, Field, JsonValue, TypeAdapter, ValidationError
-
 from pydantic_core import from_json
 
 from kova_auto.core.approval.levels import ApprovalLevel, Decision, Verdict

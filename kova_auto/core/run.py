@@ -43,7 +43,6 @@ from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
 from kova_auto.core.job import Job
 from kova_auto.core.message import ResultStatus, ToolCall, ToolResult, Usage
 
-
 NO_USAGE = Usage(cost_usd=0.0)
 
 

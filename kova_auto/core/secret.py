@@ -20,7 +20,7 @@ class SecretRef(Value):
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
         if sum(value is not None for value in (self.env, self.file, self.credential, self.keyring)) != 1:
-            msg = 'wanted { env = "NAME" }, { file = "path" }, { credential = "name" } or { keyring = "name" }, one of them'
+            msg = 'wanted one of { env = "NAME" }, { file = "path" }, { credential = "name" }, { keyring = "name" }'
             raise ValueError(msg)
         return self
 
