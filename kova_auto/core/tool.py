@@ -48,6 +48,7 @@ class Zone(StrEnum):
     """Say where a path lies, for adjudication; the floor's zones come first."""
 
     CONTROL = "control"  # files that steer us or run code later: never written by a tool
+    GUARDED = "guarded"  # the same, where a person at hand may let it through: `floor.Control.ASKED`
     SECRET = "secret"  # the user's keys and our own state: never read
     INSIDE = "inside"  # workspace
     WRITE_ROOT = "write_root"
