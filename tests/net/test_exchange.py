@@ -109,6 +109,10 @@ def trusting(authority: trustme.CA) -> ssl.SSLContext:
     return context
 
 
+def files_in(directory: Path) -> list[Path]:
+    return list(directory.iterdir())
+
+
 async def ask(
     url: Url, *, deadline_s: float = 5, tls: ssl.SSLContext | None = None, room: int = 65_536
 ) -> HttpResponse | HttpFailure:
@@ -297,10 +301,13 @@ async def test_the_environment_changes_nothing(monkeypatch: pytest.MonkeyPatch, 
         answer = await ask(there.url(host="hooks.test", scheme="https"), tls=trusting(authority))
 
     assert isinstance(answer, HttpResponse)
-    assert list(tmp_path.iterdir()) == []
+    assert files_in(tmp_path) == []
 
 
-@pytest.mark.parametrize("act", [says(ANSWER), says(), silence], ids=["answered", "lost", "late"])
+ECHO = b"HTTP/1.1 302 Found\r\nlocation: /s3cr3t\r\n\r\nno hook s3cr3t"
+
+
+@pytest.mark.parametrize("act", [says(ECHO), says(), silence], ids=["echoed", "lost", "late"])
 async def test_no_log_and_no_failure_holds_the_url_or_a_header(act: Act, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     async with receiver(act) as there:

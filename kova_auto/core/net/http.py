@@ -46,13 +46,15 @@ class BodyEnd(StrEnum):
 class HttpResponse:
     """Hold an answer: as raw as it came, so a body may be compressed if the receiver ignored what we accept.
 
+    A receiver may echo what it was sent: neither headers nor body are shown.
+
     Attributes:
         headers: Names in lower case, in the order they came.
     """
 
     status: int
-    headers: Headers = ()
-    body: bytes = b""
+    headers: Headers = field(default=(), repr=False)
+    body: bytes = field(default=b"", repr=False)
     ending: BodyEnd = BodyEnd.COMPLETE
 
     def header(self, name: str) -> str | None:
