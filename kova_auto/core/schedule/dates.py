@@ -1,0 +1,104 @@
+"""Which dates a schedule covers: years, months, and days by number or by weekday.
+
+Weekdays count from Sunday = 0, as cron's do. Times of day and time zones are left to others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from kova_auto.core.schedule.mask import Mask, first_from, members, span
+
+LAST: Final = 0
+"""The day number, which no date has, that stands for the last day of whichever month it is."""
+ALL_DAYS: Final = span(1, 31)
+ALL_MONTHS: Final = span(1, 12)
+ALL_YEARS: Final = span(1, 9999)
+EACH_WEEK: Final = span(0, 28, 7)
+ALL_WEEKS: Final = span(0, 34)
+_LENGTHS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_SATURDAY: Final = 6
+_SUNDAY: Final = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """Hold the dates of a schedule.
+
+    Attributes:
+        years: Members are 1 to 9999.
+        months: Members are 1 to 12.
+        days: Days of the month, and `LAST`.
+        workdays: Days that stand for the nearest Monday to Friday of the same month, and `LAST`.
+        weeks: Bit 7 * n + weekday stands for that weekday where it is the month's (n + 1)th.
+        last_weekdays: Weekdays that count only as the last of their kind in the month.
+        needs_both: A date must fit the days and the weekdays; otherwise either will do.
+    """
+
+    years: Mask
+    months: Mask
+    days: Mask
+    workdays: Mask
+    weeks: Mask
+    last_weekdays: Mask
+    needs_both: bool
+
+    def on_or_after(self, day: date, last_year: int) -> date | None:
+        """Return the first covered date from `day` to the end of `last_year`, or None."""
+        for year, month in self._months_from(day, last_year):
+            is_first = (year, month) == (day.year, day.month)
+            found = first_from(self.in_month(year, month), day.day if is_first else 1)
+            if found is not None:
+                return date(year, month, found)
+        return None
+
+    def in_month(self, year: int, month: int) -> Mask:
+        """Return the covered days of one month."""
+        length = _LENGTHS[month - 1] + (month == 2 and _is_leap(year))
+        first = date(year, month, 1).isoweekday() % 7
+        whole = span(1, length)
+        by_number = self.days & whole
+        if self.days >> LAST & 1:
+            by_number |= 1 << length
+        if self.workdays:
+            by_number |= _nearest_workdays(self.workdays, first, length)
+        by_weekday = _to_days(self.weeks, first) & whole
+        if self.last_weekdays:
+            by_weekday |= _to_days(self.last_weekdays * EACH_WEEK, first) & span(length - 6, length)
+        return by_number & by_weekday if self.needs_both else by_number | by_weekday
+
+    def _months_from(self, day: date, last_year: int) -> Iterator[tuple[int, int]]:
+        for year in members(self.years, day.year):
+            if year > last_year:
+                return
+            for month in members(self.months, day.month if year == day.year else 1):
+                yield year, month
+
+
+def _is_leap(year: int) -> bool:
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+
+
+def _to_days(weeks: Mask, first: int) -> Mask:
+    """Turn weekdays into day numbers, by rotating each week of a month that begins on weekday `first`."""
+    head = span(0, 6 - first) * EACH_WEEK
+    rotated = ((weeks >> first) & head) | ((weeks << (7 - first)) & (ALL_WEEKS ^ head))
+    return rotated << 1
+
+
+def _nearest_workdays(days: Mask, first: int, length: int) -> Mask:
+    found = 0
+    for number in members(days):
+        day = length if number == LAST else number
+        if day > length:
+            continue
+        weekday = (first + day - 1) % 7
+        if weekday == _SATURDAY:
+            day += 2 if day == 1 else -1
+        elif weekday == _SUNDAY:
+            day += -2 if day == length else 1
+        found |= 1 << day
+    return found
