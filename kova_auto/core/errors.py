@@ -5,6 +5,7 @@ A denial is a `Verdict`, a limit an `Outcome`, waiting a `Step`: none of these i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 
@@ -17,7 +18,16 @@ class KovaError(Exception):
 class ConfigError(KovaError):
     """Name something that a person must edit, with its place."""
 
-    def __init__(self, message: str, *, path: str = "", line: int | None = None, key: str = "", hint: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str = "",
+        line: int | None = None,
+        key: str = "",
+        hint: str = "",
+        others: Sequence[ConfigError] = (),
+    ) -> None:
         """Keep the place apart from the sentence.
 
         Args:
@@ -26,11 +36,23 @@ class ConfigError(KovaError):
             line: 1-based line in `path`, if known.
             key: Dotted key, as `schedule.cron`.
             hint: What to do about it.
+            others: Further problems of the same file; each is another line of this error's text.
         """
         self.message, self.path, self.line, self.key, self.hint = message, path, line, key, hint
-        place = path + (f":{line}" if path and line else "")
-        text = ": ".join(part for part in (place, key, message) if part)
-        super().__init__(f"{text} ({hint})" if hint else text)
+        self.others = tuple(others)
+        super().__init__("\n".join(problem.sentence for problem in self.problems))
+
+    @property
+    def sentence(self) -> str:
+        """Return this problem alone: its place, what is wrong, and the hint."""
+        place = self.path + (f":{self.line}" if self.path and self.line else "")
+        text = ": ".join(part for part in (place, self.key, self.message) if part)
+        return f"{text} ({self.hint})" if self.hint else text
+
+    @property
+    def problems(self) -> tuple[ConfigError, ...]:
+        """Return everything that is wrong with the file, this problem first."""
+        return (self, *self.others)
 
 
 class JobFileError(ConfigError):
@@ -46,9 +68,14 @@ class ModelError(KovaError):
 
 
 class ModelUnavailableError(ModelError):
-    """Say that the provider could not be reached or is overloaded."""
+    """Say that the provider could not be reached, is overloaded, or broke off: asking again may help."""
 
     retryable = True
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+        """Keep what the provider said about when to ask again, in seconds; None where it said nothing."""
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 class ModelRefusedError(ModelError):
