@@ -1,7 +1,7 @@
 """Cronsim as a second opinion, where both mean the same by an expression.
 
-Left out, because cronsim errs or decides otherwise there: a stepped star in a day field beside the other, six fields (no
-rule for offset changes then), half-hour changes with a single minute, skipped dates, a start in a second pass.
+Left out, because cronsim errs or decides otherwise there: a stepped star in one day field beside the other, six fields
+(no rule for offset changes then), half-hour changes with a single minute, skipped dates, a start in a second pass.
 """
 
 from __future__ import annotations
