@@ -1,7 +1,8 @@
 """Cronsim as a second opinion, where both mean the same by an expression.
 
 Left out, because cronsim errs or decides otherwise there: a stepped star in one day field beside the other, six fields
-(no rule for offset changes then), half-hour changes with a single minute, skipped dates, a start in a second pass.
+(no rule for offset changes then), half-hour changes with a single minute, skipped dates, a start in a second pass. With
+a wildcard in a gap at midnight it names a time that no clock shows; the fixed seeds keep clear of that.
 """
 
 from __future__ import annotations
