@@ -28,7 +28,11 @@ def parse_duration(value: object) -> object:
         msg = f'wanted a duration as "90s", "20m", "12h", "1h30m" or "7d", found {value!r}'
         raise ValueError(msg)
     parts = zip(match.groups(), _UNITS.values(), strict=True)
-    return timedelta(seconds=sum(float(number) * unit for number, unit in parts if number))
+    try:
+        return timedelta(seconds=sum(float(number) * unit for number, unit in parts if number))
+    except OverflowError as exc:
+        msg = f"wanted a duration of less than 999999999d, found {value!r}"
+        raise ValueError(msg) from exc
 
 
 def render_duration(value: timedelta) -> str:

@@ -5,11 +5,21 @@ Keys are the file's own. Every limit has a default; the dangerous choices never 
 
 from __future__ import annotations
 
-from datetime import date, datetime, time, timedelta
+from datetime import date, time, timedelta
 from enum import StrEnum
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, JsonValue, StringConstraints, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
 
 from kova_auto.core.approval.levels import AutomationLevel, Mode
 from kova_auto.core.duration import Duration
@@ -17,7 +27,15 @@ from kova_auto.core.secret import SecretRef
 from kova_auto.core.value import Value
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
-Moment = datetime | date | str
+
+
+def render_moment(value: object) -> object:
+    """Write a TOML date, or date with time, as the text it stood for; leave to the type's own check what is neither."""
+    return value.isoformat() if isinstance(value, date) else value
+
+
+Moment = Annotated[str, BeforeValidator(render_moment)]
+"""A date, or a date with its time; without an offset it is what the schedule's zone shows."""
 
 
 class Outcome(StrEnum):
@@ -46,7 +64,7 @@ class After(Value):
 class Exclude(Value):
     """Name local dates, weekdays and hours on which nothing runs."""
 
-    dates: tuple[date | str, ...] = ()
+    dates: tuple[Moment, ...] = ()
     weekdays: tuple[str, ...] = ()
     hours: tuple[str, ...] = ()
     calendars: tuple[str, ...] = ()
@@ -62,7 +80,7 @@ class ScheduleTable(Value):
     after: tuple[After, ...] | None = None
     webhook: str | None = None
     timezone: str | None = None
-    anchor: datetime | None = None
+    anchor: Moment | None = None
     start: Moment | None = None
     end: Moment | None = None
     exclude: Exclude | None = None
@@ -84,7 +102,7 @@ class ScheduleTable(Value):
 class Retry(Value):
     """Say how often a failed run is tried again, as further attempts inside the same run."""
 
-    attempts: int = Field(default=0, ge=0, le=20)
+    attempts: StrictInt = Field(default=0, ge=0, le=20)
     initial: Duration = timedelta(seconds=30)
     max: Duration = timedelta(minutes=10)
     on: tuple[Literal["rate_limit", "transient", "failed", "timed_out"], ...] = ("rate_limit", "transient")
@@ -95,15 +113,15 @@ class Policy(Value):
 
     missed: Literal["skip", "latest", "all"] = "latest"
     missed_window: Duration | None = None
-    missed_max: int = Field(default=5, ge=1, le=1000)
+    missed_max: StrictInt = Field(default=5, ge=1, le=1000)
     overlap: Literal["skip", "queue", "buffer_one", "cancel_previous", "allow"] = "skip"
-    queue_limit: int = Field(default=10, ge=1, le=1000)
-    max_parallel: int = Field(default=3, ge=1, le=100)
+    queue_limit: StrictInt = Field(default=10, ge=1, le=1000)
+    max_parallel: StrictInt = Field(default=3, ge=1, le=100)
     start_deadline: Duration | None = None
     on_interrupt: Literal["resume", "fail"] = "resume"
     retry: Retry = Retry()
-    max_runs: int = Field(default=0, ge=0)
-    pause_after_failures: int = Field(default=0, ge=0)
+    max_runs: StrictInt = Field(default=0, ge=0)
+    pause_after_failures: StrictInt = Field(default=0, ge=0)
     expect_within: Duration | None = None
 
 
@@ -117,11 +135,11 @@ class Limits(Value):
 
     timeout: Duration = Field(default=timedelta(minutes=20), gt=timedelta(0))
     cancel_grace: Duration = Field(default=timedelta(seconds=30), ge=timedelta(0), le=timedelta(hours=1))
-    iterations: int = Field(default=50, ge=1, le=10_000)
-    tokens: int = Field(default=500_000, ge=1)
-    cost_usd: float = Field(default=1.00, gt=0)
-    cost_usd_per_day: float = Field(default=5.00, gt=0)
-    denials: int = Field(default=5, ge=1)
+    iterations: StrictInt = Field(default=50, ge=1, le=10_000)
+    tokens: StrictInt = Field(default=500_000, ge=1)
+    cost_usd: StrictFloat = Field(default=1.00, gt=0, allow_inf_nan=False)
+    cost_usd_per_day: StrictFloat = Field(default=5.00, gt=0, allow_inf_nan=False)
+    denials: StrictInt = Field(default=5, ge=1)
 
 
 class Permissions(Value):
@@ -141,7 +159,7 @@ class Input(Value):
     """Declare one input of the prompt; without a default it must be given."""
 
     default: str | None = None
-    max_length: int = Field(default=200, ge=1, le=100_000)
+    max_length: StrictInt = Field(default=200, ge=1, le=100_000)
     description: str = ""
 
 
@@ -159,6 +177,8 @@ class ApprovalTable(Value):
 class Output(Value):
     """Say what the final answer must be."""
 
+    model_config = ConfigDict(serialize_by_alias=True)  # what an event holds must be read back
+
     schema_file: str | None = Field(default=None, alias="schema")
     checks: tuple[str, ...] = ()
 
@@ -173,7 +193,7 @@ class Goal(Value):
     """Say when a goal is reached."""
 
     criteria: tuple[str | CommandCriterion, ...] = ()
-    turns: int = Field(default=30, ge=1, le=1000)
+    turns: StrictInt = Field(default=30, ge=1, le=1000)
 
 
 class Agents(Value):
@@ -212,7 +232,7 @@ class JobFile(Value):
     workspace: str | None = None
     model: str | tuple[str, ...] = "auto"
     script: str | None = None
-    allow_scripted: bool = False
+    allow_scripted: StrictBool = False
     mode: Mode = Mode.AGENT
     automation: AutomationLevel = AutomationLevel.READ_ONLY
     isolation: Literal["in-place", "worktree", "copy"] = "in-place"
@@ -232,7 +252,7 @@ class JobFile(Value):
 
     @field_validator("inputs", mode="before")
     @classmethod
-    def _a_bare_string_is_a_default(cls, value: JsonValue) -> JsonValue:
+    def _a_bare_string_is_a_default(cls, value: object) -> object:
         if not isinstance(value, dict):
             return value
         return {name: {"default": item} if isinstance(item, str) else item for name, item in value.items()}
