@@ -30,6 +30,7 @@ class Scene:
         processes: Background processes of this attempt, by the call that started them.
         left_s: Seconds until the run's own limit.
         level: The level's name, attended or not.
+        rests: Blobs with what this run's results had to leave out: no other blob may be read.
     """
 
     run_id: RunId
@@ -42,6 +43,7 @@ class Scene:
     seen: Mapping[str, BlobHash] = field(default_factory=dict)
     todo: tuple[dict[str, JsonValue], ...] = ()
     processes: Mapping[CallId, ProcessStarted] = field(default_factory=dict)
+    rests: frozenset[BlobHash] = frozenset()
 
 
 class Zone(StrEnum):
