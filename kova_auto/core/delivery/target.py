@@ -1,0 +1,42 @@
+"""Say where a message goes: an endpoint with its secrets resolved, as the sender needs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kova_auto.core.delivery.signature import SigningSecret
+from kova_auto.core.net.address import Network
+from kova_auto.core.net.url import Egress
+
+
+class FormatName(StrEnum):
+    """Name what an endpoint understands; each is one file in `formats`."""
+
+    STANDARD = "standard"
+    SLACK = "slack"
+
+
+@dataclass(frozen=True)
+class Target:
+    """Hold one endpoint; URL and secrets are never shown.
+
+    Attributes:
+        secrets: Each signs, the newest first; `standard` wants at least one.
+        allow_http: Plain http may be used.
+        allow_cidrs: Networks that are not public and may be reached.
+        timeout_s: For one whole attempt.
+    """
+
+    name: str
+    format: FormatName
+    url: str = field(repr=False)
+    secrets: tuple[SigningSecret, ...] = ()
+    allow_http: bool = False
+    allow_cidrs: tuple[Network, ...] = ()
+    timeout_s: float = 30.0
+
+    @property
+    def egress(self) -> Egress:
+        """Return how far a request to it may go."""
+        return Egress(allow_http=self.allow_http, allow_cidrs=self.allow_cidrs)
