@@ -1,0 +1,167 @@
+"""Say a notice in neutral words: what every format renders, and none has to think about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import assert_never
+
+from kova_auto.core.delivery.notice import SCRIPTED, ApprovalNotice, EndpointTest, Notice, RunReport
+from kova_auto.core.delivery.text import one_line
+from kova_auto.core.job import Outcome
+
+_NAMED_DENIALS = 5
+_NAMED_CHANGES = 10
+
+
+class Status(StrEnum):
+    """Say how a reader should take it."""
+
+    GOOD = "good"
+    BAD = "bad"
+    ATTENTION = "attention"
+    NEUTRAL = "neutral"
+
+
+@dataclass(frozen=True)
+class Document:
+    """Hold one message.
+
+    Attributes:
+        title: One line.
+        summary: One line that stands for the whole where there is no room.
+        facts: Label and value, the most telling first; one line each.
+        body_markdown: Untrusted: a model wrote it.
+        links: Label and URL.
+        commands: What to type to act on it, or to see the whole of it.
+        footer: Short remarks that must not get lost.
+    """
+
+    title: str
+    status: Status
+    summary: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+    body_markdown: str = ""
+    links: tuple[tuple[str, str], ...] = ()
+    commands: tuple[str, ...] = ()
+    footer: tuple[str, ...] = ()
+
+
+def describe(notice: Notice) -> Document:
+    """Return the document that says a notice."""
+    match notice:
+        case RunReport():
+            return _report(notice)
+        case ApprovalNotice():
+            return _approval(notice)
+        case EndpointTest():
+            return Document(
+                title=f"Test of the endpoint {notice.endpoint}",
+                status=Status.NEUTRAL,
+                summary="A test message: nothing ran, and nothing is wrong.",
+                body_markdown=notice.text,
+            )
+        case _:
+            assert_never(notice)
+
+
+def _report(report: RunReport) -> Document:
+    words = report.outcome.replace("_", " ") + (", partial" if report.partial else "")
+    return Document(
+        title=f"{report.job}: {words}",
+        status=_STATUS[report.outcome],
+        summary=one_line(report.reason or report.answer, 200),
+        facts=tuple((label, value) for label, value in _facts(report) if value),
+        body_markdown=f"{report.answer or report.reason or 'The run gave no answer.'}{_denied(report)}",
+        commands=(f"kova-auto runs show {report.run_id}",),
+        footer=(f"run {report.run_id}", *([SCRIPTED] if report.scripted else [])),
+    )
+
+
+_STATUS = {
+    Outcome.DONE: Status.GOOD,
+    Outcome.NOTHING_TO_REPORT: Status.NEUTRAL,
+    Outcome.NEEDS_INPUT: Status.ATTENTION,
+    Outcome.BLOCKED: Status.ATTENTION,
+    Outcome.FAILED: Status.BAD,
+    Outcome.CONTRACT_FAILED: Status.BAD,
+    Outcome.TIMED_OUT: Status.BAD,
+    Outcome.BUDGET_EXCEEDED: Status.BAD,
+    Outcome.CANCELLED: Status.NEUTRAL,
+    Outcome.INTERRUPTED: Status.BAD,
+}
+
+
+def _facts(report: RunReport) -> list[tuple[str, str]]:
+    tokens, cost = report.tokens_in + report.tokens_out, report.cost_usd
+    return [
+        ("Why", one_line(report.reason, 300) if report.answer else ""),
+        ("Model", f"{report.model} ({SCRIPTED})" if report.scripted else report.model),
+        ("Mode", f"{report.mode}, {report.level}"),
+        ("Took", f"{spell_duration(report.duration_s)}, {count(report.iterations, 'iteration')}"),
+        ("Tools", f"{count(report.tool_calls, 'call')}, {len(report.denied)} denied"),
+        ("Tokens", f"{tokens}" if tokens else ""),
+        ("Cost", f"{cost:.4f} USD" if cost else ""),
+        ("Changed", _changed(report)),
+        ("Scheduled for", spell_instant(report.nominal_at) if report.nominal_at else ""),
+        ("Workspace", one_line(report.workspace, 200)),
+    ]
+
+
+def _changed(report: RunReport) -> str:
+    names = [f"{one_line(change.path, 100)} {change.what}" for change in report.changes[:_NAMED_CHANGES]]
+    more = len(report.changes) - len(names)
+    return ", ".join([*names, *([f"and {more} more"] if more else [])]) or "no file"
+
+
+def _denied(report: RunReport) -> str:
+    if not report.denied:
+        return ""
+    shown = [f"- `{one_line(d.tool, 60)}`: {one_line(d.reason, 300)}" for d in report.denied[:_NAMED_DENIALS]]
+    more = len(report.denied) - len(shown)
+    return "\n".join(["", "", "**Not allowed:**", "", *shown, *([f"- and {more} more"] if more else [])])
+
+
+def _approval(notice: ApprovalNotice) -> Document:
+    who = f"{notice.run_id} {notice.call_id}"
+    until = f" until {spell_instant(notice.expires_at)}" if notice.expires_at else ""
+    return Document(
+        title=f"{notice.job}: {notice.tool} needs your approval",
+        status=Status.ATTENTION,
+        summary=one_line(f"{notice.tool} waits{until}. {notice.reason}", 200),
+        facts=(
+            ("Tool", one_line(notice.tool, 60)),
+            ("Why", one_line(notice.reason, 300)),
+            ("Waits", until.strip() or "for you"),
+        ),
+        body_markdown=_fenced(notice.arguments) if notice.arguments else "",
+        commands=(f"kova-auto approvals allow {who}", f"kova-auto approvals deny {who}"),
+        footer=(f"run {notice.run_id}", *([SCRIPTED] if notice.scripted else [])),
+    )
+
+
+def _fenced(text: str) -> str:
+    marks = "```"
+    while marks in text:
+        marks += "`"
+    return f"{marks}\n{text}\n{marks}"
+
+
+def spell_duration(seconds: float) -> str:
+    """Return a duration as a person says it, in its two largest units."""
+    minutes, left = divmod(round(seconds), 60)
+    hours, minutes_left = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes_left} min"
+    return f"{minutes} min {left} s" if minutes else f"{left} s"
+
+
+def spell_instant(at: datetime) -> str:
+    """Return an instant to the minute, in UTC."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun in the right form."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,157 @@
+"""What an endpoint is told: a run that ended, a call that needs a person, or that a test came through.
+
+A notice is a frozen value. Its texts are cleaned as it is made, and secrets were taken out before they got here.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import AwareDatetime, BeforeValidator, Field, FiniteFloat, TypeAdapter
+
+from kova_auto.core.approval.levels import Mode
+from kova_auto.core.delivery.text import clean
+from kova_auto.core.job import Outcome
+from kova_auto.core.value import Value
+
+SCRIPTED = "scripted: no model was called"
+
+
+def _clean(value: object) -> object:
+    return clean(value) if isinstance(value, str) else value
+
+
+Text = Annotated[str, BeforeValidator(_clean)]
+
+
+class Denial(Value):
+    """Name a tool call that was not allowed, and why."""
+
+    tool: Text
+    reason: Text
+
+
+class Change(Value):
+    """Name a file that a run left different from what it found; relative to the workspace where it lies inside."""
+
+    path: Text
+    what: Literal["created", "modified", "deleted"]
+
+
+class RunReport(Value):
+    """Tell what came of a finished run.
+
+    Attributes:
+        level: What judged its calls: an automation level, or the approval level of an attended run.
+        duration_s: Running time; suspended stretches do not count.
+        tool_calls: All of them, the denied ones included.
+        cost_usd: None where a price is not known.
+        answer: The final answer in Markdown, or the last text before a limit.
+        reason: Why it ended, where the outcome alone does not say.
+        partial: A limit cut the work short.
+        nominal_at: The instant that the schedule meant; None for a run that somebody asked for.
+    """
+
+    kind: Literal["run_report"] = "run_report"
+    run_id: Text
+    job: Text
+    description: Text = ""
+    outcome: Outcome
+    execution: Literal["finished"] = "finished"
+    scripted: bool = False
+    model: Text
+    mode: Mode = Mode.AGENT
+    level: Text
+    workspace: Text
+    nominal_at: AwareDatetime | None = None
+    started_at: AwareDatetime | None = None
+    finished_at: AwareDatetime
+    duration_s: FiniteFloat = Field(default=0.0, ge=0)
+    iterations: int = 0
+    tool_calls: int = 0
+    denied: tuple[Denial, ...] = ()
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_usd: FiniteFloat | None = None
+    answer: Text = ""
+    reason: Text = ""
+    partial: bool = False
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def at(self) -> datetime:
+        """Return when what is told happened."""
+        return self.finished_at
+
+    @property
+    def type(self) -> str:
+        """Return the dotted name that a receiver selects by."""
+        match self.outcome:
+            case Outcome.DONE | Outcome.NOTHING_TO_REPORT:
+                return "kova.run.completed"
+            case Outcome.CANCELLED:
+                return "kova.run.cancelled"
+            case Outcome.TIMED_OUT:
+                return "kova.run.timed_out"
+            case _:
+                return "kova.run.failed"
+
+
+class ApprovalNotice(Value):
+    """Tell that a call waits for a person.
+
+    Attributes:
+        arguments: The call's arguments as text, for a person to judge.
+        reason: Why it is not simply allowed.
+    """
+
+    kind: Literal["approval_notice"] = "approval_notice"
+    run_id: Text
+    job: Text
+    call_id: Text
+    tool: Text
+    arguments: Text = ""
+    reason: Text = ""
+    scripted: bool = False
+    requested_at: AwareDatetime
+    expires_at: AwareDatetime | None = None
+
+    @property
+    def at(self) -> datetime:
+        """Return when what is told happened."""
+        return self.requested_at
+
+    @property
+    def type(self) -> str:
+        """Return the dotted name that a receiver selects by."""
+        return "kova.approval.requested"
+
+
+# What breaks receivers: line ends, quotes, characters of several bytes, glyphs of several characters, markup, mentions.
+_NASTY = """Line one
+Line two: "quotes", ümläut, 日本語, 👩‍👩‍👧, `code`, **bold**, <b>no markup</b> & @channel
+- [a link](https://example.org/a?b=c&d)"""
+
+
+class EndpointTest(Value):
+    """Tell that an endpoint can be reached, with a text that breaks what a plain hello would not."""
+
+    kind: Literal["endpoint_test"] = "endpoint_test"
+    endpoint: Text
+    sent_at: AwareDatetime
+    text: Text = _NASTY
+
+    @property
+    def at(self) -> datetime:
+        """Return when what is told happened."""
+        return self.sent_at
+
+    @property
+    def type(self) -> str:
+        """Return the dotted name that a receiver selects by."""
+        return "kova.test"
+
+
+Notice = RunReport | ApprovalNotice | EndpointTest
+NOTICE: TypeAdapter[Notice] = TypeAdapter(Annotated[Notice, Field(discriminator="kind")])

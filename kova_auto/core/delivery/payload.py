@@ -1,0 +1,20 @@
+"""Turn a notice into what is sent to an endpoint. Adding a format is adding its file, its name and its line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kova_auto.core.delivery.format import Form, Format, Rendered
+from kova_auto.core.delivery.formats import slack, standard
+from kova_auto.core.delivery.notice import Notice
+from kova_auto.core.delivery.target import FormatName
+
+FORMATS: Mapping[FormatName, Format] = {
+    FormatName.STANDARD: standard.FORMAT,
+    FormatName.SLACK: slack.FORMAT,
+}
+
+
+def render(name: FormatName, notice: Notice, *, delivery_id: str, form: Form = Form.RICH) -> Rendered:
+    """Return the body of a message, within its receiver's limits; the same arguments always give the same bytes."""
+    return FORMATS[name].render(notice, delivery_id, form)
