@@ -46,7 +46,7 @@ class RunRequested(Fact):
         staged: Writes go to a copy, and nothing is delivered.
         scripted: The model is played from the job's script: no model is called.
         model: `provider/model` that the run is pinned to.
-        notify: What this run promised: the job's own, or none when staged.
+        blocked: Why the run must not begin, as no model or no sandbox; empty where it may.
         workspace: Where the run works: the job's workspace, or the copy.
     """
 
@@ -63,14 +63,20 @@ class RunRequested(Fact):
     scripted: bool = False
     model: str
     workspace: str
+    blocked: str = ""
 
 
 class RunAcquired(Fact):
-    """Say that a worker took the run; what an earlier one had started and not finished is in doubt from here on."""
+    """Say that a worker took the run; what an earlier one had started and not finished is in doubt from here on.
+
+    Attributes:
+        lease_broken: The earlier worker did not give the run back: it died, or it is out of reach.
+    """
 
     kind: Literal["run_acquired"] = "run_acquired"
     epoch: int
     worker: str
+    lease_broken: bool = False
 
 
 class ContextAssembled(Fact):

@@ -89,6 +89,7 @@ class RunState:
         first_reply: Index in `replies` where this attempt begins.
         open_calls: Calls of the newest reply, in the model's order.
         failures: Model calls that failed since the last reply.
+        deaths: Workers lost in a row without anything having come of them.
         ran_s: Running time of this attempt, seconds; suspended and dead stretches do not count.
         seen: Content hash of each file as the model last read or wrote it.
     """
@@ -108,6 +109,7 @@ class RunState:
     calling: ModelCallStarted | None = None
     model_calls: int = 0
     failures: int = 0
+    deaths: int = 0
     failure: ModelCallFailed | None = None
     usage: Usage = NO_USAGE
     denials: int = 0
@@ -195,9 +197,11 @@ def apply(state: RunState, event: Event) -> RunState:
     Raises:
         IllegalEventError: The event cannot follow what is there.
     """
-    return replace(_apply(_timed(state, event), event), seq=state.seq + 1)
+    after = _apply(_timed(state, event), event)
+    return replace(after, seq=state.seq + 1, deaths=0 if isinstance(event, _PROGRESS) else after.deaths)
 
 
+_PROGRESS = (ContextAssembled, ModelReplied, ModelCallFailed, CallAdjudicated, CallFinished, ApprovalRequested)
 _BY_OTHERS = (ApprovalDecided, StopRequested, DeliveryStarted, DeliveryFinished, DeliveryRequeued, RunRetried)
 
 
@@ -285,7 +289,8 @@ def _acquired(state: RunState, event: RunAcquired) -> RunState:
         for key, call in state.calls.items()
     }
     started = state.started_at or event.at
-    return replace(state, epoch=event.epoch, calls=calls, calling=None, started_at=started)
+    deaths = state.deaths + event.lease_broken
+    return replace(state, epoch=event.epoch, calls=calls, calling=None, started_at=started, deaths=deaths)
 
 
 def _replied(state: RunState, event: ModelReplied) -> RunState:

@@ -16,6 +16,8 @@ from kova_auto.core.message import ResultStatus, StopReason
 from kova_auto.core.run import CallState, RunState, is_denied
 
 MODEL_ATTEMPTS = 4
+DEATHS = 5
+ARGUMENTS = "arguments"  # rule of a call whose arguments fit no schema: an error, not a refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,10 @@ def next_step(state: RunState, now: datetime) -> Step:
         return Rest()
     if state.stop:
         return _stopping(state, state.stop.outcome, state.stop.reason)
+    if state.request.blocked:
+        return Finish(Outcome.BLOCKED, reason=state.request.blocked)
+    if state.deaths >= DEATHS:
+        return _stopping(state, Outcome.FAILED, f"{state.deaths} workers died in a row at this step")
     if state.not_before and now < state.not_before and not state.context:
         return AwaitUntil(state.not_before)
     if reached := limits.always(state, now):
@@ -147,6 +153,8 @@ def _settle(state: RunState, call: CallState, now: datetime) -> Step:
     match call.verdict.ruling:
         case Ruling.ALLOW:
             return Execute(call.call.id)
+        case Ruling.DENY if call.verdict.rule == ARGUMENTS:
+            return Refuse(call.call.id, call.verdict.reason, ResultStatus.ERROR)
         case Ruling.DENY:
             return Refuse(call.call.id, call.verdict.reason)
         case Ruling.ASK:

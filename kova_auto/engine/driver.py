@@ -1,0 +1,194 @@
+"""Drive one run: choose the next step, do it, write down what happened, until it rests.
+
+The driver holds the run's lease while it works. It stops at once where the lease is lost, and lets a step end where
+the service is asked to stop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypeVar
+
+from kova_auto.core import limits
+from kova_auto.core.errors import FencedError
+from kova_auto.core.event import StopRequested
+from kova_auto.core.ids import RunId
+from kova_auto.core.job import Outcome
+from kova_auto.core.ports import Unavailable
+from kova_auto.core.run import RunState, apply
+from kova_auto.core.step import Acting, AwaitApproval, AwaitUntil, Rest, Resting, Step, next_step
+from kova_auto.engine.bells import Bells, Ear
+from kova_auto.engine.dispatch import Advanced
+from kova_auto.engine.perform import Entry, perform
+from kova_auto.engine.world import World
+
+LEASE = timedelta(seconds=30)
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Stopping:
+    """Hold the two ways a service ends: `gently` lets steps end, `now` cuts them off."""
+
+    gently: asyncio.Event
+    now: asyncio.Event
+
+
+class _CutOffError(Exception):
+    """Say that the step under way was cut off: by a person, by its limit, or because the service ends."""
+
+
+async def advance(
+    run_id: RunId, world: World, bells: Bells, stopping: Stopping, *, lease: timedelta = LEASE
+) -> Advanced:
+    """Bring a run as far as it goes now; may be called at any time, any number of times.
+
+    Raises:
+        KovaError: The journal could not be read or written; `engine/service.py` turns it into "again later".
+    """
+    state = await world.journal.load(run_id)
+    if isinstance(step := next_step(state, world.clock.now()), Resting):
+        return _rested(step)
+    acquired = await world.journal.acquire(run_id, worker=world.worker, now=world.clock.now(), lease=lease)
+    if isinstance(acquired, Unavailable):
+        return Advanced.DONE if acquired is Unavailable.FINISHED else Advanced.BUSY
+    with bells.hung(Ear.DRIVE, run_id) as bell:
+        drive = _Drive(acquired, world, bells, bell, stopping, lease)
+        try:
+            return await drive.run()
+        except FencedError:
+            return Advanced.SUPERSEDED
+        finally:
+            bells.work()
+
+
+def _rested(step: Resting) -> Advanced:
+    match step:
+        case Rest():
+            return Advanced.DONE
+        case AwaitApproval() | AwaitUntil():
+            return Advanced.SUSPENDED
+
+
+async def _cut_off(task: asyncio.Future[_T]) -> _T:
+    """Cancel; what was done at that very moment counts."""
+    task.cancel()
+    await asyncio.wait({task})
+    if task.cancelled():
+        raise _CutOffError
+    return task.result()
+
+
+class _Drive:
+    """Hold what one stretch of driving needs, from taking the lease to giving it back."""
+
+    def __init__(
+        self,
+        state: RunState,
+        world: World,
+        bells: Bells,
+        bell: asyncio.Event,
+        stopping: Stopping,
+        lease: timedelta,
+    ) -> None:
+        self._state, self._world, self._bells, self._bell = state, world, bells, bell
+        self._stopping, self._lease = stopping, lease
+        self._epoch = state.epoch
+        self._lost = asyncio.Event()
+
+    async def run(self) -> Advanced:
+        keeper = asyncio.create_task(self._keep_lease())
+        try:
+            await self._interrupted()
+            return await self._steps()
+        finally:
+            keeper.cancel()
+            await asyncio.gather(keeper, return_exceptions=True)
+            if not self._lost.is_set():
+                await self._world.journal.release(self._state.run_id, epoch=self._epoch)
+
+    async def _interrupted(self) -> None:
+        """End a run whose worker died, where its job wants no resuming."""
+        if self._state.deaths and self._state.job.policy.on_interrupt == "fail" and not self._state.stop:
+            await self._write(
+                Entry(
+                    StopRequested(
+                        at=self._world.clock.now(),
+                        outcome=Outcome.INTERRUPTED,
+                        reason='the service died in the middle of it (policy.on_interrupt = "fail")',
+                        by="service",
+                    )
+                )
+            )
+
+    async def _steps(self) -> Advanced:
+        step: Step
+        while not isinstance(step := next_step(self._state, self._world.clock.now()), Resting):
+            if self._stopping.gently.is_set():
+                return Advanced.YIELDED
+            try:
+                await self._step(step)
+            except _CutOffError:
+                if self._lost.is_set():
+                    return Advanced.SUPERSEDED
+                if self._stopping.now.is_set():
+                    return Advanced.YIELDED
+        return _rested(step)
+
+    async def _step(self, step: Acting) -> None:
+        """Do one step; where it is cut off, its generator is closed and its effects are left in doubt."""
+        async with AsyncExitStack() as stack:
+            entries = await stack.enter_async_context(aclosing(perform(step, self._state, self._world)))
+            while (entry := await self._within_limits(anext(entries, None))) is not None:
+                await self._write(entry)
+        await self._fold_in()
+
+    async def _within_limits(self, work: Awaitable[_T]) -> _T:
+        """Await one stretch of work, unless something ends the run first."""
+        task = asyncio.ensure_future(work)
+        while True:
+            bells = [asyncio.ensure_future(event.wait()) for event in (self._bell, self._stopping.now, self._lost)]
+            left = limits.left_s(self._state, self._world.clock.now()) if not self._state.stop else None
+            done, _ = await asyncio.wait({task, *bells}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            for waiter in bells:
+                waiter.cancel()
+            if task in done:
+                return await task
+            if await self._ends_now():
+                return await _cut_off(task)
+
+    async def _ends_now(self) -> bool:
+        if self._lost.is_set() or self._stopping.now.is_set():
+            return True
+        if self._bell.is_set():
+            self._bell.clear()
+            await self._fold_in()
+        if self._state.stop:
+            return True
+        return limits.always(self._state, self._world.clock.now()) is not None
+
+    async def _fold_in(self) -> None:
+        """Take in what others wrote."""
+        for _, event in await self._world.journal.events(self._state.run_id, after=self._state.seq):
+            self._state = apply(self._state, event)
+
+    async def _write(self, entry: Entry) -> None:
+        self._state = await self._world.journal.append(self._state, entry.event, epoch=self._epoch, blobs=entry.blobs)
+        self._bells.told(self._state.run_id)
+
+    async def _keep_lease(self) -> None:
+        """Extend the lease until the drive ends; wake the drive where somebody else wrote."""
+        while True:
+            await asyncio.sleep(self._lease.total_seconds() / 3)
+            renewed = await self._world.journal.renew(
+                self._state.run_id, epoch=self._epoch, now=self._world.clock.now(), lease=self._lease
+            )
+            if not renewed.held:
+                self._lost.set()
+                return
+            if renewed.seq > self._state.seq:
+                self._bell.set()

@@ -1,0 +1,37 @@
+"""Everything outside that performing a step may touch, built once by `app`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo
+
+from kova_auto.core.approval.policy import Policy
+from kova_auto.core.ports import Clock, Journal, Model, Toolbox, Views
+from kova_auto.core.run import RunState
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Hold the adapters of one worker.
+
+    Attributes:
+        models: Returns the model that a run is pinned to; raises ModelError or ConfigError where there is none.
+        policies: Returns the policy that a run is under.
+        redact: Takes configured secrets out of text, before it is written or shown to a model.
+        tidy: Removes what a run alone used, as the copy of a staged one's workspace; safe to call twice.
+        worker: Name of this process in leases.
+        system: The operating system, as the model is told.
+    """
+
+    clock: Clock
+    journal: Journal
+    views: Views
+    toolbox: Toolbox
+    models: Callable[[RunState], Model]
+    policies: Callable[[RunState], Policy]
+    redact: Callable[[str], str]
+    zone: Callable[[RunState], ZoneInfo]
+    tidy: Callable[[RunState], Awaitable[None]]
+    worker: str
+    system: str
