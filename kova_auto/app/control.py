@@ -1,0 +1,150 @@
+"""What commands and pages ask of a service; the same whether it lives in this process or behind the socket."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import datetime
+from typing import Protocol
+
+from pydantic import ConfigDict, Field
+
+from kova_auto.core.approval.levels import ApprovalLevel, Decision
+from kova_auto.core.event import Event, RunFinished
+from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
+from kova_auto.core.ledger import Occurrence
+from kova_auto.core.value import Value
+from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow
+
+
+class Listener(Value):
+    """Name the receiver that a command started on loopback: it takes the place of the job's endpoints."""
+
+    url: str
+    secret: str = Field(repr=False)
+
+
+class RunAsk(Value):
+    """Ask for one run now.
+
+    Attributes:
+        job: Path of the job file, absolute.
+        key: Tells this request from every other; made where it was asked.
+        level: Approval level of an attended run; None for an unattended one.
+        staged: Writes go to a copy of the workspace, and nothing is delivered.
+    """
+
+    job: str
+    key: str
+    asked_at: datetime
+    inputs: dict[str, str] = Field(default_factory=dict)
+    level: ApprovalLevel | None = None
+    staged: bool = False
+    listener: Listener | None = None
+
+
+class Placed(Value):
+    """Hold one fact with its position in its run's journal."""
+
+    seq: int
+    event: Event = Field(discriminator="kind")
+
+
+class Content(Value):
+    """Hold a blob's content."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
+
+    data: bytes
+
+
+class Undone(Value):
+    """Say what undoing a run did: `refused` names each file that has changed since, and then nothing was touched."""
+
+    restored: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+
+
+class Told(Value):
+    """Say what an endpoint answered to a test."""
+
+    delivered: bool
+    result: str
+    http_status: int | None
+    detail: str
+
+
+class Status(Value):
+    """Describe a live service."""
+
+    pid: int
+    version: str
+    started_at: datetime
+    running: int
+    database: str
+
+
+class Control(Protocol):
+    """Ask a service; every method raises KovaError with a sentence for a person where it cannot."""
+
+    async def status(self) -> Status:
+        """Describe the service."""
+
+    async def request(self, ask: RunAsk) -> RunRow:
+        """Open a run; the same key twice is one run."""
+
+    async def runs(self, job: str | None, *, unfinished: bool, limit: int) -> tuple[RunRow, ...]:
+        """Return runs, newest first."""
+
+    async def find(self, text: str) -> RunRow:
+        """Return the one run whose id begins with the text; `last` is the newest."""
+
+    async def events(self, run_id: RunId, after: int, wait_s: float) -> tuple[Placed, ...]:
+        """Return facts behind a position; where there are none yet, wait a while for one."""
+
+    async def cancel(self, run_id: RunId, by: str, reason: str) -> RunRow:
+        """Ask a run to end."""
+
+    async def retry(self, run_id: RunId, by: str) -> RunRow:
+        """Begin a further attempt of a finished run."""
+
+    async def approvals(self, *, open_only: bool) -> tuple[ApprovalRow, ...]:
+        """Return calls that need a person, newest first."""
+
+    async def decide(self, run_id: RunId, call_id: CallId, decision: Decision, by: str, note: str) -> RunRow:
+        """Answer for a call."""
+
+    async def deliveries(self, status: str | None, endpoint: str | None, limit: int) -> tuple[DeliveryRow, ...]:
+        """Return duties to tell, newest first."""
+
+    async def requeue(self, delivery_id: DeliveryId, by: str) -> DeliveryRow:
+        """Take up a duty at once."""
+
+    async def test_endpoint(self, name: str, outcome: str) -> Told:
+        """Send an endpoint a test message, as of a run with this outcome."""
+
+    async def occurrences(self, job: str | None, limit: int) -> tuple[Occurrence, ...]:
+        """Return rows of the ledger, newest first."""
+
+    async def blob(self, key: BlobHash) -> Content:
+        """Return a blob."""
+
+    async def diff(self, run_id: RunId) -> str:
+        """Return what a run's writes changed, as a unified diff."""
+
+    async def undo(self, run_id: RunId) -> Undone:
+        """Take a run's writes back, unless a file has changed since."""
+
+
+async def follow(control: Control, run_id: RunId, after: int = 0, *, wait_s: float = 10) -> AsyncIterator[Placed]:
+    """Yield a run's facts as they come, until the one that ends it (a later attempt is a new story)."""
+    while True:
+        for placed in await control.events(run_id, after, wait_s):
+            after = placed.seq
+            yield placed
+            if isinstance(placed.event, RunFinished) and not await _goes_on(control, run_id, after):
+                return
+
+
+async def _goes_on(control: Control, run_id: RunId, after: int) -> bool:
+    later = await control.events(run_id, after, 0)
+    return any(placed.event.kind == "run_retried" for placed in later)

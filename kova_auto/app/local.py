@@ -1,0 +1,177 @@
+"""Answer questions in the process that owns the database (or, on PostgreSQL, in any)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from kova_auto.app.control import Content, Placed, RunAsk, Status, Told, Undone
+from kova_auto.core.approval.levels import Decision
+from kova_auto.core.errors import ConfigError, IllegalEventError, UnknownRunError
+from kova_auto.core.event import (
+    ApprovalDecided,
+    DeliveryRequeued,
+    Event,
+    RunRequested,
+    RunRetried,
+    StopRequested,
+)
+from kova_auto.core.ids import BlobHash, CallId, DeliveryId, JobName, RunId
+from kova_auto.core.job import Outcome
+from kova_auto.core.ledger import Ledger, Occurrence
+from kova_auto.core.ports import Clock, Journal, Views
+from kova_auto.core.run import RunState
+from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow, run_row
+from kova_auto.engine.bells import Bells, Ear, heard
+
+LONGEST_WAIT_S = 30.0
+LAST = "last"
+
+
+class Checkpoints(Protocol):
+    """Show and take back what a run wrote."""
+
+    async def diff(self, state: RunState) -> str:
+        """Return a unified diff of everything the run wrote."""
+
+    async def undo(self, state: RunState) -> Undone:
+        """Restore every file, or none where one has changed since."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalControl:
+    """Answer from the journal and its views.
+
+    Attributes:
+        opening: Turns a request into the event that opens its run.
+        testing: Sends one endpoint a test message.
+        describe: Describes the service.
+    """
+
+    journal: Journal
+    views: Views
+    ledger: Ledger
+    bells: Bells
+    clock: Clock
+    checkpoints: Checkpoints
+    opening: Callable[[RunAsk], Awaitable[RunRequested]]
+    testing: Callable[[str, str], Awaitable[Told]]
+    describe: Callable[[], Status]
+
+    async def status(self) -> Status:
+        """Describe the service."""
+        return self.describe()
+
+    async def request(self, ask: RunAsk) -> RunRow:
+        """Open a run; the same key twice is one run."""
+        state, _ = await self.journal.open(await self.opening(ask))
+        self.bells.asked(state.run_id)
+        return run_row(state)
+
+    async def runs(self, job: str | None, *, unfinished: bool, limit: int) -> tuple[RunRow, ...]:
+        """Return runs, newest first."""
+        name = JobName(job) if job else None
+        return tuple(await self.views.runs(job=name, unfinished=unfinished, limit=limit))
+
+    async def find(self, text: str) -> RunRow:
+        """Return the one run whose id begins with the text; `last` is the newest.
+
+        Raises:
+            UnknownRunError: There is none, or more than one.
+        """
+        if text == LAST:
+            newest = await self.views.runs(limit=1)
+            ids = [row.run_id for row in newest]
+        else:
+            ids = list(await self.views.matching(text))
+        exact = [run_id for run_id in ids if run_id == text] or ids
+        if len(exact) != 1:
+            raise UnknownRunError(_none_or_many(text, exact))
+        return run_row(await self.journal.load(exact[0]))
+
+    async def events(self, run_id: RunId, after: int, wait_s: float) -> tuple[Placed, ...]:
+        """Return facts behind a position; where there are none yet, wait a while for one."""
+        with self.bells.hung(Ear.FOLLOW, run_id) as bell:
+            found = await self.journal.events(run_id, after)
+            if not found and wait_s > 0:
+                await heard(bell, min(wait_s, LONGEST_WAIT_S))
+                found = await self.journal.events(run_id, after)
+        return tuple(Placed(seq=seq, event=event) for seq, event in found)
+
+    async def cancel(self, run_id: RunId, by: str, reason: str) -> RunRow:
+        """Ask a run to end."""
+        event = StopRequested(at=self.clock.now(), outcome=Outcome.CANCELLED, reason=reason, by=by)
+        return run_row(await self._append(run_id, event))
+
+    async def retry(self, run_id: RunId, by: str) -> RunRow:
+        """Begin a further attempt of a finished run."""
+        state = await self.journal.load(run_id)
+        return run_row(await self._append(run_id, RunRetried(at=self.clock.now(), attempt=state.attempt + 1, by=by)))
+
+    async def approvals(self, *, open_only: bool) -> tuple[ApprovalRow, ...]:
+        """Return calls that need a person, newest first."""
+        return tuple(await self.views.approvals(open_only=open_only))
+
+    async def decide(self, run_id: RunId, call_id: CallId, decision: Decision, by: str, note: str) -> RunRow:
+        """Answer for a call."""
+        event = ApprovalDecided(at=self.clock.now(), call_id=call_id, decision=decision, by=by, note=note)
+        return run_row(await self._append(run_id, event))
+
+    async def deliveries(self, status: str | None, endpoint: str | None, limit: int) -> tuple[DeliveryRow, ...]:
+        """Return duties to tell, newest first."""
+        return tuple(await self.views.deliveries(status=status, endpoint=endpoint, limit=limit))
+
+    async def requeue(self, delivery_id: DeliveryId, by: str) -> DeliveryRow:
+        """Take up a duty at once.
+
+        Raises:
+            ConfigError: There is none of this id.
+            IllegalEventError: It was delivered.
+        """
+        row = await self.views.delivery(delivery_id)
+        if row is None:
+            message = f"there is no delivery {delivery_id}"
+            raise ConfigError(message, hint="kova-auto deliveries list shows them")
+        await self._append(row.run_id, DeliveryRequeued(at=self.clock.now(), delivery_id=delivery_id, by=by))
+        return await self.views.delivery(delivery_id) or row
+
+    async def test_endpoint(self, name: str, outcome: str) -> Told:
+        """Send an endpoint a test message, as of a run with this outcome."""
+        return await self.testing(name, outcome)
+
+    async def occurrences(self, job: str | None, limit: int) -> tuple[Occurrence, ...]:
+        """Return rows of the ledger, newest first."""
+        return tuple(await self.ledger.occurrences(JobName(job) if job else None, limit=limit))
+
+    async def blob(self, key: BlobHash) -> Content:
+        """Return a blob."""
+        return Content(data=await self.journal.blob(key))
+
+    async def diff(self, run_id: RunId) -> str:
+        """Return what a run's writes changed, as a unified diff."""
+        return await self.checkpoints.diff(await self.journal.load(run_id))
+
+    async def undo(self, run_id: RunId) -> Undone:
+        """Take a run's writes back, unless a file has changed since.
+
+        Raises:
+            IllegalEventError: The run has not finished.
+        """
+        state = await self.journal.load(run_id)
+        if not state.finished:
+            msg = f"run {run_id} has not finished; cancel it first (kova-auto runs cancel)"
+            raise IllegalEventError(msg)
+        return await self.checkpoints.undo(state)
+
+    async def _append(self, run_id: RunId, event: Event) -> RunState:
+        state = await self.journal.append(await self.journal.load(run_id), event)
+        self.bells.asked(run_id)
+        return state
+
+
+def _none_or_many(text: str, ids: list[RunId]) -> str:
+    if not ids:
+        return "no run has been made yet" if text == LAST else f"no run's id begins with {text!r}"
+    shown = ", ".join(ids[:5])
+    return f"{text!r} is the beginning of {len(ids)} runs' ids: {shown}"

@@ -1,0 +1,157 @@
+"""Ask the service that owns the database, over its socket."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, TypeAdapter
+
+from kova_auto.app.control import Content, Placed, RunAsk, Status, Told, Undone
+from kova_auto.app.socket import LONGEST_LINE
+from kova_auto.core import errors
+from kova_auto.core.approval.levels import Decision
+from kova_auto.core.errors import JournalBusyError, KovaError
+from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
+from kova_auto.core.ledger import Occurrence
+from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow
+
+_T = TypeVar("_T")
+_RUN = TypeAdapter(RunRow)
+_RUNS: TypeAdapter[tuple[RunRow, ...]] = TypeAdapter(tuple[RunRow, ...])
+_PLACED: TypeAdapter[tuple[Placed, ...]] = TypeAdapter(tuple[Placed, ...])
+_APPROVALS: TypeAdapter[tuple[ApprovalRow, ...]] = TypeAdapter(tuple[ApprovalRow, ...])
+_DELIVERIES: TypeAdapter[tuple[DeliveryRow, ...]] = TypeAdapter(tuple[DeliveryRow, ...])
+_OCCURRENCES: TypeAdapter[tuple[Occurrence, ...]] = TypeAdapter(tuple[Occurrence, ...])
+
+Param = BaseModel | datetime | StrEnum | str | int | float | bool | None
+
+
+class RemoteControl:
+    """Ask a live service; one question at a time. Close it when done."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Use `RemoteControl.connect`."""
+        self._reader, self._writer = reader, writer
+        self._turn = asyncio.Lock()
+
+    @classmethod
+    async def connect(cls, path: Path) -> RemoteControl:
+        """Connect to a socket.
+
+        Raises:
+            JournalBusyError: Nobody listens there yet, or not any more.
+        """
+        try:
+            reader, writer = await asyncio.open_unix_connection(path, limit=LONGEST_LINE)
+        except (OSError, ValueError) as exc:
+            msg = f"another process owns the database and does not listen at {path}; try again in a moment"
+            raise JournalBusyError(msg) from exc
+        return cls(reader, writer)
+
+    async def close(self) -> None:
+        """Hang up."""
+        self._writer.close()
+        with contextlib.suppress(ConnectionError):
+            await self._writer.wait_closed()
+
+    async def _ask(self, method: str, kind: TypeAdapter[_T], /, **params: Param) -> _T:
+        plain = {name: _plain(value) for name, value in params.items()}
+        async with self._turn:
+            try:
+                self._writer.write(json.dumps({"method": method, "params": plain}).encode() + b"\n")
+                await self._writer.drain()
+                answer = await self._reader.readline()
+            except (ConnectionError, ValueError) as exc:
+                raise _gone() from exc
+        if not answer.endswith(b"\n"):
+            raise _gone()
+        if answer.startswith(b"-"):
+            raise _raised(json.loads(answer[1:]))
+        return kind.validate_json(answer[1:])
+
+    async def status(self) -> Status:
+        """Describe the service."""
+        return await self._ask("status", TypeAdapter(Status))
+
+    async def request(self, ask: RunAsk) -> RunRow:
+        """Open a run; the same key twice is one run."""
+        return await self._ask("request", _RUN, ask=ask)
+
+    async def runs(self, job: str | None, *, unfinished: bool, limit: int) -> tuple[RunRow, ...]:
+        """Return runs, newest first."""
+        return await self._ask("runs", _RUNS, job=job, unfinished=unfinished, limit=limit)
+
+    async def find(self, text: str) -> RunRow:
+        """Return the one run whose id begins with the text; `last` is the newest."""
+        return await self._ask("find", _RUN, text=text)
+
+    async def events(self, run_id: RunId, after: int, wait_s: float) -> tuple[Placed, ...]:
+        """Return facts behind a position; where there are none yet, wait a while for one."""
+        return await self._ask("events", _PLACED, run_id=run_id, after=after, wait_s=wait_s)
+
+    async def cancel(self, run_id: RunId, by: str, reason: str) -> RunRow:
+        """Ask a run to end."""
+        return await self._ask("cancel", _RUN, run_id=run_id, by=by, reason=reason)
+
+    async def retry(self, run_id: RunId, by: str) -> RunRow:
+        """Begin a further attempt of a finished run."""
+        return await self._ask("retry", _RUN, run_id=run_id, by=by)
+
+    async def approvals(self, *, open_only: bool) -> tuple[ApprovalRow, ...]:
+        """Return calls that need a person, newest first."""
+        return await self._ask("approvals", _APPROVALS, open_only=open_only)
+
+    async def decide(self, run_id: RunId, call_id: CallId, decision: Decision, by: str, note: str) -> RunRow:
+        """Answer for a call."""
+        return await self._ask("decide", _RUN, run_id=run_id, call_id=call_id, decision=decision, by=by, note=note)
+
+    async def deliveries(self, status: str | None, endpoint: str | None, limit: int) -> tuple[DeliveryRow, ...]:
+        """Return duties to tell, newest first."""
+        return await self._ask("deliveries", _DELIVERIES, status=status, endpoint=endpoint, limit=limit)
+
+    async def requeue(self, delivery_id: DeliveryId, by: str) -> DeliveryRow:
+        """Take up a duty at once."""
+        return await self._ask("requeue", TypeAdapter(DeliveryRow), delivery_id=delivery_id, by=by)
+
+    async def test_endpoint(self, name: str, outcome: str) -> Told:
+        """Send an endpoint a test message, as of a run with this outcome."""
+        return await self._ask("test_endpoint", TypeAdapter(Told), name=name, outcome=outcome)
+
+    async def occurrences(self, job: str | None, limit: int) -> tuple[Occurrence, ...]:
+        """Return rows of the ledger, newest first."""
+        return await self._ask("occurrences", _OCCURRENCES, job=job, limit=limit)
+
+    async def blob(self, key: BlobHash) -> Content:
+        """Return a blob."""
+        return await self._ask("blob", TypeAdapter(Content), key=key)
+
+    async def diff(self, run_id: RunId) -> str:
+        """Return what a run's writes changed, as a unified diff."""
+        return await self._ask("diff", TypeAdapter(str), run_id=run_id)
+
+    async def undo(self, run_id: RunId) -> Undone:
+        """Take a run's writes back, unless a file has changed since."""
+        return await self._ask("undo", TypeAdapter(Undone), run_id=run_id)
+
+
+def _plain(value: Param) -> object:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _gone() -> JournalBusyError:
+    return JournalBusyError("the service went away in the middle of the question; ask again")
+
+
+def _raised(body: dict[str, str]) -> KovaError:
+    kind = getattr(errors, body["error"], KovaError)
+    if not (isinstance(kind, type) and issubclass(kind, KovaError)):
+        kind = KovaError
+    return kind(body["message"])

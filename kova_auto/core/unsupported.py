@@ -1,0 +1,65 @@
+"""Name what a job file declares and this version does not do yet: such a job is parked, never half obeyed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kova_auto.core.approval.levels import Mode
+from kova_auto.core.job import JobFile, ScheduleTable
+
+
+def unsupported(job: JobFile) -> Iterator[tuple[str, str]]:
+    """Yield each such key with what it may be today."""
+    if job.schedule:
+        yield from _schedule(job.schedule)
+    if job.policy.overlap not in {"skip", "allow"}:
+        yield "policy.overlap", 'today it may be "skip" or "allow"'
+    if job.policy.retry.attempts:
+        yield "policy.retry.attempts", "today it may be 0; kova-auto runs retry begins another attempt"
+    if job.policy.max_runs:
+        yield "policy.max_runs", "today it may be 0"
+    if job.policy.pause_after_failures:
+        yield "policy.pause_after_failures", "today it may be 0"
+    if job.policy.expect_within:
+        yield "policy.expect_within", "leave it out"
+    if job.isolation == "worktree":
+        yield "isolation", 'today it may be "in-place" or "copy"'
+    yield from _modes(job)
+    yield from _extras(job)
+
+
+def _schedule(table: ScheduleTable) -> Iterator[tuple[str, str]]:
+    for key in ("on", "after", "webhook"):
+        if getattr(table, key) is not None:
+            yield f"schedule.{key}", "today a schedule is cron, every or at"
+    for key in ("start", "end", "exclude"):
+        if getattr(table, key) is not None:
+            yield f"schedule.{key}", "leave it out"
+    if table.jitter:
+        yield "schedule.jitter", "leave it out"
+
+
+def _modes(job: JobFile) -> Iterator[tuple[str, str]]:
+    if job.mode in {Mode.GOAL, Mode.PLAN}:
+        yield "mode", 'today it may be "agent" or "ask"'
+    if job.goal.criteria:
+        yield "goal.criteria", "leave it out"
+    if job.approval.questions == "suspend":
+        yield "approval.questions", 'today it may be "assume"'
+    if job.approval.on_unreachable == "keep":
+        yield "approval.on_unreachable", 'today it may be "deny"'
+
+
+def _extras(job: JobFile) -> Iterator[tuple[str, str]]:
+    present = {
+        "output.schema": job.output.schema_file,
+        "output.checks": job.output.checks,
+        "agents.allow": job.agents.allow,
+        "mcp.servers": job.mcp.servers,
+        "context.skills": job.context.skills,
+        "context.attachments": job.context.attachments,
+        "permissions.allow_mcp_tools": job.permissions.allow_mcp_tools,
+    }
+    yield from ((key, "leave it out") for key, value in present.items() if value)
+    if len(job.models) > 1:
+        yield "model", "today it names one model, not a chain"

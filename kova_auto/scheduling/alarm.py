@@ -1,0 +1,52 @@
+"""An alarm clock: APScheduler wakes us at an instant, and decides nothing else.
+
+Its own cron trigger, job store and misfire rules are never used: the truth is the ledger.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import UTC, datetime, timedelta
+
+from apscheduler.executors.asyncio import AsyncIOExecutor
+from apscheduler.jobstores.memory import MemoryJobStore
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+from apscheduler.triggers.date import DateTrigger
+
+LOGGER = logging.getLogger("apscheduler")
+_ALARM = "alarm"
+
+
+class AlarmClock:
+    """Set an event at an instant; setting it anew forgets the instant before."""
+
+    def __init__(self, *, longest: timedelta) -> None:
+        """Sleep at most `longest`, so that a machine that slept or whose clock was set is noticed."""
+        self.rang = asyncio.Event()
+        self._longest = longest
+        self._scheduler = AsyncIOScheduler(
+            timezone=UTC,
+            jobstores={"default": MemoryJobStore()},
+            executors={"default": AsyncIOExecutor()},
+            job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
+        )
+        LOGGER.setLevel(logging.ERROR)
+
+    def start(self) -> None:
+        """Begin; call it from the event loop that waits."""
+        self._scheduler.start()
+
+    def set(self, at: datetime | None, now: datetime) -> None:
+        """Ring at the instant, or after the longest sleep, whichever comes first."""
+        latest = now + self._longest
+        instant = latest if at is None else max(min(at, latest), now)
+        self._scheduler.add_job(self._ring, DateTrigger(instant, timezone=UTC), id=_ALARM, replace_existing=True)
+
+    def stop(self) -> None:
+        """Stop for good."""
+        if self._scheduler.running:
+            self._scheduler.shutdown(wait=False)
+
+    async def _ring(self) -> None:
+        self.rang.set()
