@@ -107,6 +107,7 @@ def test_what_no_grammar_allows_is_refused(expression: str) -> None:
     [
         ("@daily", "0 0 * * *"),
         ("@HOURLY ", "0 * * * *"),
+        ("30 ? * * *", "30 * * * *"),
         ("0 0 * * sun", " 0  0 ? * 7"),
         ("0 9 * * MON-FRI", "00 09 * * 1,2,3,4,5"),
         ("0 0 9 * * *", "0 9 * * *"),
@@ -143,6 +144,21 @@ def test_a_stepped_star_beside_another_day_field_draws_a_warning() -> None:
 @pytest.mark.parametrize("expression", ["0 0 */2 * *", "0 0 * * */2", "0 0 */2 * +1", "0 0 13 * 5", "*/5 */2 * * *"])
 def test_nothing_else_draws_a_warning(expression: str) -> None:
     assert parse_cron(expression).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("expression", "day"),
+    [
+        ("0 0 1W 8 *", "2026-08-03"),  # a Saturday, and no Friday before it in the month
+        ("0 0 8W 8 *", "2026-08-07"),  # a Saturday
+        ("0 0 9W 8 *", "2026-08-10"),  # a Sunday
+        ("0 0 31W 5 *", "2026-05-29"),  # a Sunday, and no Monday after it in the month
+        ("0 0 LW 2 *", "2026-02-27"),  # the 28th is a Saturday
+        ("0 0 31W 4,7 *", "2026-07-31"),  # April has none
+    ],
+)
+def test_the_nearest_workday_lies_in_the_same_month(expression: str, day: str) -> None:
+    assert fires(expression, "UTC", "2026-01-01T00:00Z", 1) == [f"{day}T00:00:00+00:00"]
 
 
 def test_the_search_ends_after_150_years() -> None:

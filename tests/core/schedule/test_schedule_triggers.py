@@ -169,6 +169,12 @@ def test_a_jump_over_a_backlog_lands_where_a_walk_does(trigger: Trigger, until: 
     assert latest_fire(trigger, utc("2026-01-01"), end, cap=1) == Backlog(walked[-1], 1)
 
 
+def test_a_jump_finds_the_end_of_a_burst_long_past() -> None:
+    trigger = CronTrigger((parse_cron("* 0-5 1 1 *"),), UTC_ZONE)
+    found = latest_fire(trigger, utc("2025-12-31"), utc("2026-12-01"), cap=1)
+    assert found == Backlog(utc("2026-01-01T05:59"), 1)
+
+
 def test_a_backlog_is_counted_only_to_the_cap() -> None:
     assert latest_fire(MORNINGS, utc("2026-01-01"), utc("2026-01-11")) == Backlog(utc("2026-01-10T09:00"), 10)
     assert latest_fire(MORNINGS, utc("2026-01-01"), utc("2026-01-11"), cap=10) == Backlog(utc("2026-01-10T09:00"), 10)
