@@ -1,0 +1,107 @@
+"""Take secrets out of text before it is written down, shown or sent.
+
+Two nets: the secrets that are configured, exactly and in the forms they take on their way (JSON, URLs, Base64); and the
+well-known shapes of keys that nobody configured. The second is narrow on purpose: what only looks like a key stays.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator, Mapping
+from urllib.parse import quote, quote_plus
+
+SHORTEST = 6
+"""Shorter secrets are left alone: taking them out would shred ordinary text, and show where they are."""
+
+_PERCENT = re.compile("%[0-9A-F]{2}")
+_LONG_LINE = re.compile(r"[A-Za-z0-9+/=_-]{20,}")
+
+_PEM = "(?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
+_PRIVATE_KEY = rf"-----BEGIN {_PEM}(?:(?:(?!-----).)*-----END {_PEM}|(?:(?:\s|\\n)+[A-Za-z0-9+/=]{{16,}})+)"
+_SLACK_HOOK = r"(?<=//)hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[^\s\"'<>)]+"
+
+# A marker decides cheaply whether the pattern is worth trying; what that matches becomes `[redacted:name]`.
+_SHAPES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
+    (name, tuple(markers.split()), re.compile(pattern, re.DOTALL))
+    for name, markers, pattern in (
+        ("private-key", "-----BEGIN", _PRIVATE_KEY),
+        ("api-key", "sk-", r"(?<![\w-])sk-(?=[A-Za-z_-]*\d)[\w-]{20,}"),
+        ("api-key", "AIza", r"(?<![\w-])AIza[\w-]{35}(?![\w-])"),
+        ("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"(?<!\w)gh[pousr]_[A-Za-z0-9]{36,}"),
+        ("github-token", "github_pat_", r"(?<!\w)github_pat_\w{22,}"),
+        ("gitlab-token", "glpat-", r"(?<![\w-])glpat-[\w-]{20,}"),
+        ("slack-token", "xox", r"(?<![\w-])xox[abceoprs]-[A-Za-z0-9-]{10,}"),
+        ("slack-token", "xapp-", r"(?<![\w-])xapp-\d-[A-Za-z0-9-]{10,}"),
+        ("aws-key", "AKIA ASIA", r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+        ("npm-token", "npm_", r"(?<!\w)npm_[A-Za-z0-9]{36}(?!\w)"),
+        ("webhook-secret", "whsec_", r"(?<!\w)whsec_[A-Za-z0-9+/]{24,}={0,2}"),
+        ("jwt", "eyJ", r"(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{16,}"),
+        ("bearer", "earer", r"(?<=[Bb]earer )(?=[\w.~+/-]*\d)[\w.~+/-]{16,}={0,2}"),
+        ("hook-url", "hooks.slack", _SLACK_HOOK),
+        ("hook-url", "/api/webhooks/", r"(?<=//)(?:\w+\.)?discord(?:app)?\.com/api/webhooks/\d+/[\w-]+"),
+        ("hook-url", ".webhook.office.com", r"(?<=//)[\w-]+\.webhook\.office\.com/[^\s\"'<>)]+"),
+        ("password", "://", r"(?<=://)[^\s:/@\"'<>]*:[^\s/@\"'<>]+(?=@)"),
+    )
+)
+
+
+def redact_shapes(text: str) -> str:
+    """Replace what has the well-known shape of a key by `[redacted:kind]`."""
+    for name, markers, pattern in _SHAPES:
+        if any(marker in text for marker in markers):
+            text = pattern.sub(f"[redacted:{name}]", text)
+    return text
+
+
+class Redactor:
+    """Know the configured secrets, and take them out of text."""
+
+    def __init__(self, secrets: Mapping[str, str]) -> None:
+        """Prepare for secrets by the name under which they are shown; those under six characters are left alone."""
+        labels: dict[str, str] = {}
+        for name, secret in secrets.items():
+            for form in _forms(secret):
+                labels.setdefault(form, f"[redacted:{name}]")
+        self._labels = labels
+        # The longest first: where one secret holds another, the whole is taken out.
+        self._forms = sorted(labels, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, self._forms)))
+
+    def redact(self, text: str) -> str:
+        """Replace every secret by `[redacted:NAME]`, and every well-known shape of a key by its kind."""
+        if any(
+            form in text for form in self._forms
+        ):  # far quicker than the pattern, and nearly always the answer is no
+            text = self._pattern.sub(lambda match: self._labels[match[0]], text)
+        return redact_shapes(text)
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """Yield the secret as it is and as it looks after the usual encodings."""
+    bare = secret.strip()
+    if len(bare) < SHORTEST:
+        return
+    yield bare
+    yield json.dumps(bare)[1:-1]
+    yield json.dumps(bare, ensure_ascii=False)[1:-1]
+    for quoted in (quote(bare), quote(bare, safe=""), quote_plus(bare)):
+        yield quoted
+        yield _PERCENT.sub(lambda match: match[0].lower(), quoted)
+    yield from _base64_forms(bare.encode())
+    if "\n" in bare:
+        yield from (line for line in map(str.strip, bare.splitlines()) if _LONG_LINE.fullmatch(line))
+
+
+def _base64_forms(data: bytes) -> Iterator[str]:
+    """Yield what Base64 shows of `data` wherever it begins inside a longer text, as in `user:password`.
+
+    Three bytes become four characters, so there are three ways to begin; characters that also depend on a neighbour
+    are left out.
+    """
+    for shift in range(3):
+        whole = base64.b64encode(bytes(shift) + data).decode()
+        inner = whole[(0, 2, 3)[shift] : (shift + len(data)) * 8 // 6]
+        yield inner
+        yield inner.replace("+", "-").replace("/", "_")
