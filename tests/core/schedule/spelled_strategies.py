@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from schedule_oracle import WEEKDAYS, DayItem, LastDay, NearestWorkday, Numbered, Spelled, Weekdays
+
+from tests.core.schedule.schedule_oracle import WEEKDAYS, DayItem, LastDay, NearestWorkday, Numbered, Spelled, Weekdays
 
 Plain = tuple[str, frozenset[int]]
 

@@ -13,10 +13,10 @@ from itertools import islice
 
 import pytest
 from cronsim import CronSim
-from schedule_oracle import utc, walk
 
 from kova_auto.core.schedule.cron import parse_cron
 from kova_auto.core.schedule.zone import parse_zone, shift_at, to_wall
+from tests.core.schedule.schedule_oracle import utc, walk
 
 ZONES = [
     "UTC",

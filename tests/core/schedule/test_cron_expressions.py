@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from schedule_oracle import fires
 
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.schedule.cron import parse_cron
+from tests.core.schedule.schedule_oracle import fires
 
 COMPLAINTS = [
     ("5/15 * * * *", "minute: wanted a range or * before the step, found '5/15'", "write 5-59/15"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from schedule_oracle import fires
+
+from tests.core.schedule.schedule_oracle import fires
 
 REPORTS = [
     ("apscheduler#286", "30 7 * * 4", "UTC", "2026-01-01T08:00Z", ["2026-01-08T07:30:00+00:00"]),

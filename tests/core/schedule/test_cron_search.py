@@ -8,12 +8,12 @@ from zoneinfo import ZoneInfo
 
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
-from schedule_oracle import Spelled, utc, walk, watch_the_clock
-from spelled_strategies import expressions
 
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.schedule.cron import Cron, parse_cron
 from kova_auto.core.schedule.zone import parse_zone, resolve, to_wall
+from tests.core.schedule.schedule_oracle import Spelled, utc, walk, watch_the_clock
+from tests.core.schedule.spelled_strategies import expressions
 
 MINUTE = timedelta(minutes=1)
 CHANGES = [

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TypedDict
 
 import pytest
-from schedule_oracle import fires
 
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.schedule.cron import parse_cron
+from tests.core.schedule.schedule_oracle import fires
 
 
 class Vector(TypedDict):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from schedule_oracle import utc
 
 from kova_auto.core.schedule.cron import parse_cron
 from kova_auto.core.schedule.sentence import sentence
 from kova_auto.core.schedule.triggers import AtTrigger, CronTrigger, EveryTrigger
 from kova_auto.core.schedule.zone import parse_zone
+from tests.core.schedule.schedule_oracle import utc
 
 SENTENCES = {
     "30 8 * * MON-FRI": "at 08:30 on weekdays",

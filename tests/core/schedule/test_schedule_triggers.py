@@ -8,7 +8,6 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schedule_oracle import utc
 
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.schedule.cron import Cron, parse_cron
@@ -24,6 +23,7 @@ from kova_auto.core.schedule.triggers import (
     parse_at,
 )
 from kova_auto.core.schedule.zone import parse_zone
+from tests.core.schedule.schedule_oracle import utc
 
 BERLIN = parse_zone("Europe/Berlin")
 UTC_ZONE = parse_zone("UTC")

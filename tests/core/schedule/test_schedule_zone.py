@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from schedule_oracle import utc
 
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.schedule.zone import Shift, parse_zone, resolve, shift_at
+from tests.core.schedule.schedule_oracle import utc
 
 HOUR = timedelta(hours=1)
 BERLIN = parse_zone("Europe/Berlin")
