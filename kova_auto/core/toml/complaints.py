@@ -9,15 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from kova_auto.core.duration import render_duration
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.redact import redact_shapes
 from kova_auto.core.secret import SecretRef
@@ -122,6 +121,14 @@ def _place(details: ErrorDetails, data: Mapping[str, object]) -> Key:
     return key
 
 
+def _value_at(data: Mapping[str, object], key: Key) -> object:
+    """Return what stands in the file, before anything was made of it."""
+    node: Any = data
+    for part in key:
+        node = node[part]
+    return node
+
+
 def _sentence(
     key: Key, every: Sequence[ErrorDetails], model: type[BaseModel], data: Mapping[str, object]
 ) -> tuple[str, str]:
@@ -142,8 +149,9 @@ def _sentence(
     if all(details["type"] == "value_error" for details in every):
         return " or ".join(wanted), ""
     choices = [choice for details in every for choice in _choices(details)]
-    near = get_close_matches(first["input"], choices, n=1) if isinstance(first["input"], str) else []
-    return f"wanted {' or '.join(wanted)}, found {shown(first['input'])}", f"did you mean {near[0]}?" if near else ""
+    found = _value_at(data, key)
+    near = get_close_matches(found, choices, n=1) if isinstance(found, str) else []
+    return f"wanted {' or '.join(wanted)}, found {shown(found)}", f"did you mean {near[0]}?" if near else ""
 
 
 def _names_a_secret(details: ErrorDetails) -> bool:
@@ -160,17 +168,13 @@ def _wanted(details: ErrorDetails) -> str:
     phrase = _WANTED.get(details["type"])
     if phrase is None:
         return _plain(details["msg"])
-    return phrase.format_map({name: _bound(bound) for name, bound in context.items()})
+    return phrase.format_map(context)
 
 
 def _choices(details: ErrorDetails) -> list[str]:
     if details["type"] not in {"enum", "literal_error"}:
         return []
     return _QUOTED.findall(details["ctx"]["expected"])
-
-
-def _bound(bound: object) -> str:
-    return render_duration(bound) if isinstance(bound, timedelta) else f"{bound}"
 
 
 def _plain(message: str) -> str:

@@ -1,0 +1,99 @@
+"""Check what no single key shows: the schedule, rules, inputs, names, and what keys say together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable
+
+from kova_auto.core.approval.hosts import check_host
+from kova_auto.core.approval.rules import check_rule
+from kova_auto.core.context.prompt import inputs_named
+from kova_auto.core.toml.complaints import did_you_mean
+from kova_auto.core.toml.places import Key
+from kova_auto.core.unsupported import unsupported
+from kova_auto.scheduling.draft import Draft
+from kova_auto.scheduling.triggers import ScheduleReading
+
+AUTO = "auto"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_INPUT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_MODEL = re.compile(r"[a-z0-9][a-z0-9_-]*/\S+")
+
+
+def check_name(draft: Draft) -> None:
+    """Check that the file's stem can be a job's name."""
+    name = draft.path.stem
+    if not _NAME.fullmatch(name):
+        message = f"wanted letters, digits, - and _ before {draft.path.suffix}, at most 64, found {name!r}"
+        draft.complain((), message, "rename the file")
+
+
+def check_schedule(draft: Draft) -> None:
+    """Check that the schedule's expressions, zone and instants can be read."""
+    if draft.file.schedule is None:
+        return
+    reading = ScheduleReading(draft.file.schedule)
+    reading.trigger()
+    for key, problem in reading.problems:
+        draft.pass_on(("schedule", *key), problem)
+
+
+def check_inputs(draft: Draft, prompt: str) -> None:
+    """Check that the prompt refers to inputs that are declared, and that these can be referred to."""
+    declared = draft.file.inputs
+    for name, field in declared.items():
+        if not _INPUT.fullmatch(name):
+            message = f"wanted a name of letters, digits and _ that begins with a letter, found {name!r}"
+            draft.complain(("inputs", name), message)
+        if field.default is not None and len(field.default) > field.max_length:
+            message = f"wanted at most max_length = {field.max_length} characters, found {len(field.default)}"
+            draft.complain(("inputs", name, "default"), message)
+    if unknown := sorted(inputs_named(prompt) - declared.keys()):
+        named = ", ".join(f"{{{{ inputs.{name} }}}}" for name in unknown)
+        hint = did_you_mean(unknown[0], tuple(declared)) or f'[inputs] with {unknown[0]} = "…" declares one'
+        draft.complain(_prompt_key(draft), f"wanted inputs that [inputs] declares, found {named}", hint)
+
+
+def check_models(draft: Draft) -> None:
+    """Check that each model is `auto` or names its provider."""
+    is_one = isinstance(draft.file.model, str)
+    for index, model in enumerate(draft.file.models):
+        if model != AUTO and not _MODEL.fullmatch(model):
+            key: Key = ("model",) if is_one else ("model", index)
+            message = f'wanted provider/model or "{AUTO}", found {model!r}'
+            draft.complain(key, message, "for example openai/gpt-5")
+
+
+def check_permissions(draft: Draft) -> None:
+    """Check that every rule and every host can match something."""
+    granted = draft.file.permissions
+    _each(draft, ("permissions", "allow_commands"), granted.allow_commands, check_rule)
+    _each(draft, ("permissions", "web"), granted.web, check_host)
+
+
+def _each(draft: Draft, key: Key, entries: Iterable[str], check: Callable[[str], str | None]) -> None:
+    for index, entry in enumerate(entries):
+        if complaint := check(entry):
+            draft.complain((*key, index), complaint)
+
+
+def check_endpoints(draft: Draft, endpoints: Collection[str]) -> None:
+    """Check that whoever is to be told is in the settings."""
+    told: list[tuple[Key, str]] = [
+        (("notify", index, "endpoint"), notify.endpoint) for index, notify in enumerate(draft.file.notify)
+    ]
+    told += [(("approval", "notify", index), name) for index, name in enumerate(draft.file.approval.notify)]
+    for key, name in told:
+        if name not in endpoints:
+            hint = did_you_mean(name, sorted(endpoints)) or f"add [endpoints.{name}] to the settings"
+            draft.complain(key, f"no endpoint is called {name!r}", hint)
+
+
+def check_supported(draft: Draft) -> None:
+    """Refuse what this version would not obey."""
+    for key, hint in unsupported(draft.file):
+        draft.complain(tuple(key.split(".")), "this version cannot do that yet", hint)
+
+
+def _prompt_key(draft: Draft) -> Key:
+    return ("prompt",) if draft.file.prompt is not None else ("prompt_file",)
