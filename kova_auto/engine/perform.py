@@ -117,6 +117,7 @@ def scene_of(state: RunState, world: World, call: CallId = NO_CALL) -> Scene:
         seen=state.seen,
         todo=state.todo,
         processes={process.call_id: process for process in state.background},
+        rests=frozenset(known.result.rest for known in state.calls.values() if known.result and known.result.rest),
     )
 
 
