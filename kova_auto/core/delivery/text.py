@@ -36,7 +36,7 @@ def cut(text: str, limit: int) -> str:
         return text
     head = text[: border(text, max(0, limit - 1))]
     space = max(head.rfind(" "), head.rfind("\n"))
-    return (head[:space] if space > len(head) * 0.8 else head).rstrip() + "…" if limit else ""
+    return (head[:space] if space > len(head) / 2 else head).rstrip() + "…" if limit else ""
 
 
 def border(text: str, at: int) -> int:
@@ -46,7 +46,7 @@ def border(text: str, at: int) -> int:
     place, floor = at, max(0, at - 32)
     while place > floor and _continues(text, place):
         place -= 1
-    return place if place > floor else at
+    return at if place and _continues(text, place) else place
 
 
 def _continues(text: str, at: int) -> bool:

@@ -12,12 +12,13 @@ from dataclasses import replace
 from itertools import groupby
 
 from kova_auto.core.delivery.formats.markdown import Block, Paragraph, Preformatted, Span
-from kova_auto.core.delivery.text import border
+from kova_auto.core.delivery.text import border, cut
 
 MAX_URL = 2000
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _IN_URL = str.maketrans({"&": "&amp;", "<": "%3C", ">": "%3E", "|": "%7C", " ": "%20"})
 _MENTION = re.compile(r"@(?=(?:here|channel|everyone|group)\b)", re.IGNORECASE)
+_FENCE = re.compile("``(?=`)")
 _CORE = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
 
 
@@ -27,8 +28,20 @@ def size(text: str) -> int:
 
 
 def escape(text: str) -> str:
-    """Return text that shows as itself and mentions nobody, in Slack and in those that imitate it."""
-    return _MENTION.sub("@\u200b", text).translate(_ENTITIES)
+    """Return text that shows as itself and mentions nobody, in Slack and in those that imitate it.
+
+    A space of no width breaks mentions, in code too: one stray backtick before it turns code into text. It also keeps
+    three backticks from opening or closing a block that is not ours.
+    """
+    return _FENCE.sub("``\u200b", _MENTION.sub("@\u200b", text)).translate(_ENTITIES)
+
+
+def shortened(text: str, limit: int) -> str:
+    """Return escaped text of at most `limit` units, cut before it is escaped."""
+    characters = limit
+    while size(written := escape(cut(text, characters))) > limit:
+        characters = characters * 3 // 4
+    return written
 
 
 def pack(blocks: Iterable[Block], limit: int) -> list[str]:
@@ -80,17 +93,18 @@ def _middle(text: str, gap: str) -> int:
 
 def _write(block: Block) -> str:
     if isinstance(block, Preformatted):
-        # Three backticks would end the block; a space of no width keeps them apart.
-        code = block.text.replace("```", "``\u200b`").translate(_ENTITIES)
-        return f"```\n{code}\n```"
-    text = block.lead + "".join(_runs(block.spans))
+        return f"```\n{escape(block.text)}\n```"
+    text = block.lead + _line(block.spans)
     return "\n".join(f"> {line}" for line in text.split("\n")) if block.quoted else text
 
 
-def _runs(spans: Iterable[Span]) -> Iterator[str]:
+def _line(spans: Iterable[Span]) -> str:
+    line = ""
     for _, run in groupby(spans, key=_key):
         same = list(run)
-        yield _styled(replace(same[0], text="".join(span.text for span in same)))
+        piece = _styled(replace(same[0], text="".join(span.text for span in same)))
+        line += ("\u200b" if line.endswith("`") and piece.startswith("`") else "") + piece
+    return line
 
 
 def _key(span: Span) -> object:
@@ -101,9 +115,9 @@ def _key(span: Span) -> object:
 def _styled(span: Span) -> str:
     if span.href and len(span.href) <= MAX_URL:
         label = escape(" ".join(span.text.split())).replace("|", "¦")
-        inner = f"<{span.href.translate(_IN_URL)}|{label or 'link'}>"
+        inner = f"<{_MENTION.sub('%40', span.href).translate(_IN_URL)}|{label or 'link'}>"
     elif span.code and "`" not in span.text:
-        return _each_line(span.text.translate(_ENTITIES), "`")
+        return _each_line(escape(span.text), "`")
     else:
         inner = escape(span.text)
     for wanted, mark in ((span.strike, "~"), (span.italic, "_"), (span.bold, "*")):

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from kova_auto.core.delivery.document import Document, Status, describe
 from kova_auto.core.delivery.format import Form, Format, Rendered, encode
 from kova_auto.core.delivery.formats.markdown import parse
-from kova_auto.core.delivery.formats.mrkdwn import escape, pack, size
+from kova_auto.core.delivery.formats.mrkdwn import escape, pack, shortened, size
 from kova_auto.core.delivery.notice import Notice
 from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult
 from kova_auto.core.delivery.text import cut, excerpt
@@ -42,8 +42,7 @@ def render(notice: Notice, delivery_id: str, form: Form) -> Rendered:
         for characters, facts in _LADDER:
             blocks = _blocks(document, title, footer, characters, facts)
             if len(blocks) <= MAX_BLOCKS and sum(map(_length, blocks)) <= MAX_TOTAL:
-                summary = escape(cut(f"{title}. {document.summary}", 300))
-                return _message({"text": summary, "blocks": blocks})
+                return _message({"text": shortened(f"{title}. {document.summary}", 300), "blocks": blocks})
     return _message({"text": escape(_plain(document, title, footer)), "mrkdwn": False})
 
 
@@ -53,13 +52,13 @@ def _message(payload: dict[str, JsonValue]) -> Rendered:
 
 def _blocks(document: Document, title: str, footer: str, characters: int, facts: int) -> list[JsonValue]:
     body = pack(parse(excerpt(document.body_markdown, characters).text), MAX_SECTION)
-    fields = [_text(f"*{escape(label)}*\n{escape(cut(value, 300))}") for label, value in document.facts[:facts]]
-    actions = [f"`{escape(command)}`" for command in document.commands]
-    blocks: list[JsonValue] = [{"type": "header", "text": {"type": "plain_text", "text": escape(cut(title, 100))}}]
+    fields = [_text(f"*{escape(label)}*\n{shortened(value, 400)}") for label, value in document.facts[:facts]]
+    actions = "\n".join(f"`{shortened(command, 400)}`" for command in document.commands)
+    blocks: list[JsonValue] = [{"type": "header", "text": {"type": "plain_text", "text": shortened(title, MAX_HEADER)}}]
     if fields:
         blocks.append({"type": "section", "fields": fields})
-    blocks += [{"type": "section", "text": _text(text)} for text in (*body, "\n".join(actions)) if text]
-    blocks.append({"type": "context", "elements": [_text(escape(footer))]})
+    blocks += [{"type": "section", "text": _text(text)} for text in (*body, actions) if text]
+    blocks.append({"type": "context", "elements": [_text(shortened(footer, 600))]})
     return blocks
 
 
