@@ -1,0 +1,114 @@
+"""Gather what a run may do into one frozen value, and name it by its hash.
+
+A policy is made once, from the job and what this machine allowed; a file that changes later changes later runs only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field, fields
+from enum import StrEnum
+from typing import Literal
+
+from kova_auto.core.approval.levels import ApprovalLevel, Mode
+from kova_auto.core.approval.tables import Level
+from kova_auto.core.job import JobFile
+
+HASH_VERSION = 1
+
+
+class Origin(StrEnum):
+    """Say who made a standing decision."""
+
+    JOB = "job"  # the job file's author, for this job alone
+    USER = "user"  # the user's own permission file
+    LOCAL = "local"  # allowed and remembered on this machine
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Hold one standing decision: a command rule, or the full name of a tool."""
+
+    text: str
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Grants:
+    """Hold the standing decisions of one run, in the order they are consulted."""
+
+    commands: tuple[Grant, ...] = ()
+    tools: tuple[Grant, ...] = ()
+
+    def plus(self, other: Grants) -> Grants:
+        """Return both; the own ones are consulted first."""
+        return Grants(self.commands + other.commands, self.tools + other.tools)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Hold everything about a run that adjudication may look at, besides the call.
+
+    Attributes:
+        web: Hosts that may be read; see `hosts`.
+        write_roots: As the job names them; the facts of a call say where its paths lie.
+        attended: Whether `level` is one of the attended levels; both enums share spellings.
+    """
+
+    mode: Mode
+    level: Level
+    grants: Grants = Grants()
+    web: tuple[str, ...] = ()
+    write_roots: tuple[str, ...] = ()
+    read_roots: tuple[str, ...] = ()
+    sandbox: Literal["auto", "required", "off"] = "auto"
+    commands: Literal["rules", "confined"] = "rules"
+    network: Literal["off", "on"] = "off"
+    when_needed: Literal["deny", "suspend"] = "deny"
+    questions: Literal["assume", "suspend"] = "assume"
+    attended: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Keep the level's kind apart from its spelling."""
+        object.__setattr__(self, "attended", isinstance(self.level, ApprovalLevel))
+
+    @property
+    def can_ask(self) -> bool:
+        """Say whether a call that needs a person can wait for one."""
+        return self.attended or self.when_needed == "suspend"
+
+
+def policy_of(job: JobFile, attended: ApprovalLevel | None = None, remembered: Grants | None = None) -> Policy:
+    """Return the policy of a run of `job`.
+
+    Args:
+        job: Its own grants come first.
+        attended: Level of an attended run; None takes the job's automation level.
+        remembered: What the user's file and this machine allowed.
+    """
+    asked, granted = job.approval, job.permissions
+    own = Grants(
+        tuple(Grant(rule, Origin.JOB) for rule in granted.allow_commands),
+        tuple(Grant(tool, Origin.JOB) for tool in granted.allow_mcp_tools),
+    )
+    return Policy(
+        mode=job.mode,
+        level=job.automation if attended is None else attended,
+        grants=own.plus(remembered) if remembered else own,
+        web=granted.web,
+        write_roots=granted.write_roots,
+        read_roots=granted.read_roots,
+        sandbox=granted.sandbox,
+        commands=granted.commands,
+        network=granted.network,
+        when_needed=asked.when_needed,
+        questions=asked.questions,
+    )
+
+
+def policy_hash(policy: Policy) -> str:
+    """Return the SHA-256 of the policy's canonical JSON, in hexadecimal; the same in every process."""
+    body = {"v": HASH_VERSION} | {known.name: getattr(policy, known.name) for known in fields(policy)}
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), default=asdict)
+    return hashlib.sha256(text.encode()).hexdigest()
