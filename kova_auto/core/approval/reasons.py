@@ -1,0 +1,186 @@
+"""Say why a call may or may not happen, for the model and for a person: what is not allowed, and what still is.
+
+A reason never names the level: how much it is trusted is nothing a model should reason about.
+"""
+
+from __future__ import annotations
+
+from kova_auto.core.approval.levels import AutomationLevel, Effect
+from kova_auto.core.approval.policy import Origin, Policy
+from kova_auto.core.approval.tables import Box, Cell, Reach, Row, cell, reach, reaches
+from kova_auto.core.approval.words import segments
+from kova_auto.core.tool import CallFacts, PathFact
+
+MAX_RULES_SHOWN = 12
+_SAFE_EXAMPLES = "git log, git diff, git show, git status, ls, cat, head, wc, grep, find"
+
+_DOING: dict[Row, str] = {
+    Row.READ_INSIDE: "Reading in the workspace",
+    Row.READ_ELSEWHERE: "Reading outside the workspace and its roots",
+    Row.WEB_READ: "Reading the web",
+    Row.NOTE: "Keeping the session's own notes",
+    Row.MEMORY_NEAR: "Writing the workspace's memory",
+    Row.MEMORY_GLOBAL: "Writing the global memory",
+    Row.WRITE_INSIDE: "Writing in the workspace",
+    Row.WRITE_ELSEWHERE: "Writing outside the workspace and its write roots",
+    Row.WRITE_GUARDED: "Changing a file that tells agents, git or CI what to do",
+    Row.COMMAND: "Running this command",
+    Row.OUTWARD: "Changing things outside this machine",
+    Row.CONFIGURE: "Changing the configuration",
+    Row.QUESTION: "Asking a question",
+    Row.SUBAGENT: "Dispatching a subagent",
+}
+_EFFECTS: dict[Effect, str] = {
+    Effect.COMMAND: "commands are not run",
+    Effect.SUBAGENT: "subagents are not dispatched",
+    Effect.WRITE: "files are not written",
+    Effect.MEMORY: "memory is not written",
+    Effect.CONFIGURE: "the configuration is not changed",
+    Effect.OUTWARD: "nothing outside is changed",
+    Effect.GOAL: "the tools of goal mode do nothing",
+    Effect.PLAN: "the tools of plan mode do nothing",
+    Effect.WORK_NEEDED: "the tools of ask mode do nothing",
+}
+_MODE_TOOLS = (Effect.GOAL, Effect.PLAN, Effect.WORK_NEEDED)
+_INSTEAD: dict[Row, str] = {
+    Row.READ_ELSEWHERE: "Work from what you can read, and say in your answer what you could not see.",
+    Row.WEB_READ: "Work from what you can read, and say in your answer what you could not look up.",
+    Row.COMMAND: "Say in your answer what you could not run.",
+    Row.QUESTION: "Assume what is most likely, and say in your answer what you assumed.",
+}
+_PROPOSE = "Put what you would have changed into your answer."
+
+
+def unknown_tool(facts: CallFacts) -> str:
+    """Return the reason for a tool that nobody knows, or that does not say what it does to the world."""
+    return f"There is no tool named {facts.call.tool!r}. You may still use the tools that you were given."
+
+
+def arguments(facts: CallFacts) -> str:
+    """Return the reason for arguments that do not fit."""
+    return f"The arguments do not fit {facts.call.tool}: {facts.problem}. You may still call it with arguments that do."
+
+
+def undeclared(facts: CallFacts) -> str:
+    """Return the reason for a tool that would write without having said so."""
+    return f"{facts.call.tool} would write a file, which it does not declare. You may still use the other tools."
+
+
+def no_command() -> str:
+    """Return the reason for an empty command."""
+    return "The command is empty. You may still call the tool with a command."
+
+
+def secret(path: PathFact) -> str:
+    """Return the reason for a path where keys or our own state lie."""
+    return (
+        f"{path.path} lies where keys, settings or this service's own state are kept; no tool call reads or writes "
+        "there, whoever approves. You may still work with the files of the workspace."
+    )
+
+
+def control_path(path: PathFact) -> str:
+    """Return the reason for a path that steers what others run later."""
+    return (
+        f"{path.path} steers agents, git, editors, shells or this service; no tool call writes it, whoever approves. "
+        f"You may still read and write other files as before. {_PROPOSE}"
+    )
+
+
+def mode(facts: CallFacts, policy: Policy) -> str:
+    """Return the reason why the session's mode does not have an effect."""
+    what = _EFFECTS.get(facts.effect, "this is not possible") if facts.effect else "this is not possible"
+    instead = "Go on without it." if facts.effect in _MODE_TOOLS else _PROPOSE
+    return f"In {policy.mode} mode {what}, whoever approves. {_still(policy)} {instead}"
+
+
+def no_confinement(facts: CallFacts, policy: Policy) -> str:
+    """Return the reason why no command can run: the one sentence that a person can act on."""
+    why = facts.no_confinement.strip() or "nothing on this machine is proven to confine a command"
+    where = "In plan mode a command" if reach(policy.mode, Effect.COMMAND) is Reach.READING else "A command"
+    needed = "runs only where it is proven to change nothing" if where != "A command" else "runs only confined"
+    return f"{where} {needed}, and here it cannot be: {why.rstrip('.')}. {_still(policy)} {_INSTEAD[Row.COMMAND]}"
+
+
+def needs_person(row: Row, path: PathFact | None, facts: CallFacts, policy: Policy) -> str:
+    """Return the reason why a call waits for a person, or is refused because none is there."""
+    asked = "needs a person's approval" + ("" if policy.can_ask else ", and nobody is there to give it")
+    again = "" if policy.can_ask else " Do not try it again."
+    return f"{_what(row, path, facts)} {asked}. {_remaining(row, facts, policy)}{again}"
+
+
+def refused(row: Row, path: PathFact | None, facts: CallFacts, policy: Policy) -> str:
+    """Return the reason why a call is refused that a person at hand could have let through."""
+    return f"{_what(row, path, facts)} is not allowed while nobody is at hand. {_remaining(row, facts, policy)}"
+
+
+def allowed(row: Row) -> str:
+    """Return the reason where the level itself allows a call."""
+    return f"{_DOING[row]} is allowed in this run."
+
+
+def allowed_by(rule: str) -> str:
+    """Return the reason where a rule, a list or a setting allows a call."""
+    return f"Allowed by {rule}."
+
+
+def nobody_answers() -> str:
+    """Return the reason for a question that is answered at once."""
+    return f"Nobody is there to answer. {_INSTEAD[Row.QUESTION]}"
+
+
+def confinement(box: Box, policy: Policy) -> str:
+    """Return the sentence that says how a command is confined."""
+    match box:
+        case Box.OPEN:
+            return 'It runs without confinement, because the job says sandbox = "off".'
+        case Box.WORKSPACE:
+            return "It runs confined to the workspace."
+        case Box.READING:
+            is_chosen = policy.level is AutomationLevel.READ_ONLY or reach(policy.mode, Effect.COMMAND) is Reach.READING
+            return "It runs where it can only read" + ("." if is_chosen else "; nothing wider is proven here.")
+
+
+def _what(row: Row, path: PathFact | None, facts: CallFacts) -> str:
+    match row:
+        case Row.WEB_READ if facts.host:
+            return f"Reading {facts.host}"
+        case Row.OUTWARD:
+            return f"{_DOING[row]} ({facts.call.tool})"
+        case _:
+            return f"{_DOING[row]} ({path.path})" if path else _DOING[row]
+
+
+def _remaining(row: Row, facts: CallFacts, policy: Policy) -> str:
+    instead = _INSTEAD.get(row, _PROPOSE)
+    match row:
+        case Row.COMMAND:
+            return f"{_commands(facts, policy)} {_still(policy)} {instead}".lstrip()
+        case Row.WEB_READ if policy.web:
+            return f"You may still read {', '.join(policy.web)}. {instead}"
+        case Row.MEMORY_GLOBAL if cell(policy.level, Row.MEMORY_NEAR) is Cell.ALLOW:
+            return f"You may still write the workspace's memory. {instead}"
+        case _:
+            return f"{_still(policy)} {instead}"
+
+
+def _commands(facts: CallFacts, policy: Policy) -> str:
+    """Return what may be run, and the form in which it is recognised."""
+    found = cell(policy.level, Row.COMMAND)
+    if found is Cell.ASK:
+        return ""
+    heeded = [g.text for g in policy.grants.commands if g.origin is Origin.JOB or found is not Cell.OWN_OR_SAFE]
+    listed = [*heeded[:MAX_RULES_SHOWN], *(["more of this kind"] if len(heeded) > MAX_RULES_SHOWN else [])]
+    if found is not Cell.RULE:
+        listed.append(f"commands that only read, such as {_SAFE_EXAMPLES}, with their plain options")
+    shape = (
+        " Only one command of plain words per call is recognised: no pipes, redirects, variables or wildcards."
+        if segments(facts.command or "") is None
+        else ""
+    )
+    return (f"You may still run: {'; '.join(listed)}." if listed else "No command is allowed beforehand.") + shape
+
+
+def _still(policy: Policy) -> str:
+    writes = reaches(policy.mode, Effect.WRITE) and cell(policy.level, Row.WRITE_INSIDE) is Cell.ALLOW
+    return f"You may still read and search{', and write,' if writes else ''} the files of the workspace."
