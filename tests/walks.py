@@ -1,0 +1,145 @@
+"""Walk at random over the facts that may follow, as a property test's generator of whole runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from random import Random
+
+from kova_auto.core.approval.levels import Decision, Ruling
+from kova_auto.core.delivery.owed import Owed
+from kova_auto.core.errors import IllegalEventError
+from kova_auto.core.event import (
+    ApprovalDecided,
+    ApprovalRequested,
+    CallAdjudicated,
+    CallFinished,
+    CallStarted,
+    ContextAssembled,
+    DeliveryFinished,
+    DeliveryRequeued,
+    DeliveryStarted,
+    Event,
+    ModelCallFailed,
+    ModelCallStarted,
+    Previous,
+    ProcessStarted,
+    RunAcquired,
+    RunFinished,
+    RunRequested,
+    RunRetried,
+    StopRequested,
+    WritePlanned,
+)
+from kova_auto.core.ids import CallId, blob_hash
+from kova_auto.core.job import Outcome
+from kova_auto.core.message import FileChange, ResultStatus, TextPart, told
+from kova_auto.core.run import RunState, apply
+from tests.support import a_job, a_request, call, replied, ruled, says
+
+A_CHANGE = FileChange(path="/srv/app/a", before=None, after=blob_hash(b"new"))
+_ASIDE = (RunAcquired, StopRequested, RunFinished, RunRetried, DeliveryStarted, DeliveryFinished, DeliveryRequeued)
+
+
+def a_talkative_request(run_id: str) -> RunRequested:
+    """Return the opening of a run that owes something whenever it can."""
+    name = run_id.partition("@")[0]
+    job = a_job(
+        name,
+        approval={"when_needed": "suspend", "notify": ("desk",)},
+        notify=({"endpoint": "ci"}, {"endpoint": "team", "when": "change"}, {"endpoint": "team", "when": ("done",)}),
+    )
+    return a_request(run_id, job=job)
+
+
+def walk(state: RunState, chance: Random, steps: int) -> Iterator[tuple[RunState, Event]]:
+    """Yield facts that may follow, each with the state it follows; the work itself comes up most."""
+    now = state.request.at
+    for _ in range(steps):
+        now += timedelta(seconds=1)
+        events = [event for event in _candidates(state, now) if follows(state, event)]
+        kinds = Counter(event.kind for event in events)
+        weights = [(1 if isinstance(event, _ASIDE) else 9) / kinds[event.kind] for event in events]
+        event = chance.choices(events, weights)[0]
+        yield state, event
+        state = apply(state, event)
+
+
+def follows(state: RunState, event: Event) -> bool:
+    """Say whether a fact may follow."""
+    try:
+        apply(state, event)
+    except IllegalEventError:
+        return False
+    return True
+
+
+def _candidates(state: RunState, now: datetime) -> Iterator[Event]:
+    yield RunAcquired(at=now, epoch=state.epoch + 1, worker="walker")
+    yield ContextAssembled(at=now, system="Be brief.", prompt=(TextPart(text="Look."),), tools=())
+    yield from _about_model(state, now)
+    for call_id in state.open_calls:
+        yield from _about_call(call_id, now)
+    for owed in state.deliveries.values():
+        yield from _about_delivery(owed, now)
+    yield from _about_end(state, now)
+
+
+def _about_model(state: RunState, now: datetime) -> Iterator[Event]:
+    iteration = state.iteration + 1
+    yield ModelCallStarted(at=now, iteration=iteration, model="test/model", request_hash="hash")
+    yield replied(iteration, says("Let me see.", call("read", path="a"), call("bash", command="ls")), when=now)
+    yield replied(iteration, says("That is all.", cost_usd=None), when=now)
+    yield ModelCallFailed(
+        at=now,
+        iteration=iteration,
+        error="ModelUnavailableError",
+        message="busy",
+        retryable=True,
+        retry_at=now + timedelta(seconds=30),
+    )
+
+
+def _about_call(call_id: CallId, now: datetime) -> Iterator[Event]:
+    for ruling in Ruling:
+        yield CallAdjudicated(at=now, call_id=call_id, verdict=ruled(ruling))
+    yield ApprovalRequested(at=now, call_id=call_id, expires_at=now + timedelta(hours=1))
+    yield ApprovalDecided(at=now, call_id=call_id, decision=Decision.ONCE, by="ada")
+    yield ApprovalDecided(at=now, call_id=call_id, decision=Decision.DENY, by="timeout", note="nobody\0answered")
+    yield CallStarted(at=now, call_id=call_id)
+    yield ProcessStarted(at=now, call_id=call_id, pid=42, started="1")
+    yield WritePlanned(at=now, call_id=call_id, change=A_CHANGE)
+    for status in ResultStatus:
+        yield CallFinished(at=now, call_id=call_id, result=told(status, "so\0it was"))
+
+
+def _about_delivery(owed: Owed, now: datetime) -> Iterator[Event]:
+    attempt = owed.attempts
+    yield DeliveryStarted(at=now, delivery_id=owed.id, attempt=attempt + 1)
+    yield DeliveryFinished(at=now, delivery_id=owed.id, attempt=attempt, result="delivered", status="delivered")
+    yield DeliveryFinished(
+        at=now,
+        delivery_id=owed.id,
+        attempt=attempt,
+        result="server_error",
+        status="waiting",
+        http_status=503,
+        detail="no\0thanks",
+        next_at=now + timedelta(minutes=1),
+    )
+    yield DeliveryFinished(at=now, delivery_id=owed.id, attempt=attempt, result="gone", status="dead", http_status=410)
+    yield DeliveryRequeued(at=now, delivery_id=owed.id, by="ada")
+
+
+def _about_end(state: RunState, now: datetime) -> Iterator[Event]:
+    yield StopRequested(at=now, outcome=Outcome.CANCELLED, reason="enough", by="ada")
+    yield RunFinished(at=now, outcome=Outcome.DONE, answer="All\0well.")
+    yield RunFinished(
+        at=now,
+        outcome=Outcome.FAILED,
+        reason="it broke",
+        partial=True,
+        previous=Previous(outcome=Outcome.DONE, answer_hash=blob_hash(b"")),
+    )
+    yield RunRetried(at=now, attempt=state.attempt + 1, by="ada", not_before=now + timedelta(minutes=5))
