@@ -224,6 +224,23 @@ async def test_the_deadline_ends_a_receiver_that_dawdles(act: Act) -> None:
     assert failure == HttpFailure(FailureKind.DEADLINE, written=True, detail="no whole answer within 0.2 s")
 
 
+async def test_the_deadline_ends_a_receiver_that_does_not_read() -> None:
+    ended = asyncio.Event()
+
+    async def deaf(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await ended.wait()
+        writer.close()
+
+    server = await asyncio.start_server(deaf, "127.0.0.1", 0)
+    async with server:
+        there = Receiver(server.sockets[0].getsockname()[1])
+        request = HttpRequest("POST", there.url(), body=b"x" * 20_000_000, egress=LOOPBACK, deadline_s=0.3)
+        failure = await GuardedExchange(Local()).exchange(request)
+        ended.set()
+
+    assert failure == HttpFailure(FailureKind.DEADLINE, written=True, detail="no whole answer within 0.3 s")
+
+
 @pytest.mark.parametrize(
     ("act", "body"),
     [

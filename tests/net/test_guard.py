@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from collections.abc import Iterable, Sequence
@@ -168,6 +169,23 @@ async def test_a_name_that_gives_nothing_is_a_failure_before_any_connection() ->
 
     assert isinstance(failure, HttpFailure)
     assert (failure.kind, failure.written, dial.dialled) == (FailureKind.NAME, False, [])
+
+
+class NoAnswer:
+    """Be asked, and never answer."""
+
+    async def resolve(self, _host: str) -> Sequence[str]:
+        await asyncio.Event().wait()
+        return []
+
+
+async def test_the_time_a_name_takes_counts_against_the_deadline() -> None:
+    request = HttpRequest("POST", parse_url("https://slow.test/", Egress()), deadline_s=0.05)
+
+    failure = await GuardedExchange(NoAnswer(), TLS, dial := Dial()).exchange(request)
+
+    assert failure == HttpFailure(FailureKind.DEADLINE, written=False, detail="no whole answer within 0.05 s")
+    assert dial.dialled == []
 
 
 HOSTS = st.from_regex(r"[a-zA-Z0-9_.:\[\]%@-]{1,20}", fullmatch=True) | st.text(max_size=12)
