@@ -50,7 +50,7 @@ def _floor(facts: CallFacts) -> Verdict | None:
     if facts.effect is None:
         return _deny("floor.unknown_tool", reasons.unknown_tool(facts))
     if facts.problem:
-        return _deny("floor.arguments", reasons.arguments(facts))
+        return _deny("arguments", reasons.arguments(facts))
     for path in facts.paths:
         if path.zone is Zone.SECRET:
             return _deny("floor.secret", reasons.secret(path))
@@ -78,12 +78,11 @@ def _confined(facts: CallFacts, policy: Policy) -> Verdict | None:
 
 
 def _box(facts: CallFacts, policy: Policy) -> Box | None:
-    if reach(policy.mode, Effect.COMMAND) is Reach.READING:
-        wanted: tuple[Box, ...] = (Box.READING,)
-    elif policy.sandbox == "off":
-        return Box.OPEN
-    else:
-        wanted = boxes(policy.level)
+    must_only_read = reach(policy.mode, Effect.COMMAND) is Reach.READING
+    if policy.sandbox == "off":
+        # The executor will not confine it then, whatever could be proven here.
+        return None if must_only_read else Box.OPEN
+    wanted = (Box.READING,) if must_only_read else boxes(policy.level)
     return next((box for box in wanted if box in facts.confinable), None)
 
 

@@ -96,7 +96,8 @@ def mode(facts: CallFacts, policy: Policy) -> str:
 
 def no_confinement(facts: CallFacts, policy: Policy) -> str:
     """Return the reason why no command can run: the one sentence that a person can act on."""
-    why = facts.no_confinement.strip() or "nothing on this machine is proven to confine a command"
+    proof = facts.no_confinement.strip() or "nothing on this machine is proven to confine a command"
+    why = 'the job says sandbox = "off"' if policy.sandbox == "off" else proof
     where = "In plan mode a command" if reach(policy.mode, Effect.COMMAND) is Reach.READING else "A command"
     needed = "runs only where it is proven to change nothing" if where != "A command" else "runs only confined"
     return f"{where} {needed}, and here it cannot be: {why.rstrip('.')}. {_still(policy)} {_INSTEAD[Row.COMMAND]}"

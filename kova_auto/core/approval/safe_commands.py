@@ -89,7 +89,7 @@ _LOG_JOINED = {
 _LOG = Reader(_LOG_FLAGS, _LOG_VALUES, _LOG_JOINED, counts=True, bundles=False)
 _REFS_VALUES = {"--sort": re.compile(r"(?!.*signature)[A-Za-z:]+"), "--points-at": ANY}
 _REFS_JOINED = {
-    **_each("--color --column --merged --no-merged --contains --no-contains --abbrev", ANY),
+    **_each("--color --column --merged --no-merged --contains --no-contains", ANY),
     "--format": FORMAT,
 }
 _TAG_LIST = Reader(
@@ -149,7 +149,7 @@ _GIT: Mapping[str, Reader] = {
     "git branch": Reader(
         _names("-a -r -v -l -i --list --all --remotes --verbose --show-current --no-color --no-column --ignore-case"),
         _REFS_VALUES,
-        _REFS_JOINED,
+        {**_REFS_JOINED, "--abbrev": NUMBER},
         operands=NOTHING,
     ),
     "git tag": Reader(_TAG_LIST.flags, _TAG_LIST.values, _TAG_LIST.joined, operands=NOTHING),

@@ -57,7 +57,7 @@ def test_the_loosest_level_lifts_no_mode(
 
 
 @at_every_level
-@pytest.mark.parametrize("sandbox", ["auto", "required", "off"])
+@pytest.mark.parametrize("sandbox", ["auto", "required"])
 def test_a_plan_runs_commands_only_where_reading_alone_is_proven(
     level: ApprovalLevel | AutomationLevel, sandbox: Sandbox
 ) -> None:
@@ -66,6 +66,16 @@ def test_a_plan_runs_commands_only_where_reading_alone_is_proven(
     assert adjudicate(proven, plan).confinement == "reading"
     assert adjudicate(unproven, plan).ruling is Ruling.DENY
     assert adjudicate(unproven, plan).rule == "sandbox.no_confinement"
+
+
+@at_every_level
+def test_a_plan_runs_no_command_where_the_job_wants_none_confined(level: ApprovalLevel | AutomationLevel) -> None:
+    verdict = adjudicate(command("git log"), policy(level, mode=Mode.PLAN, grants=rules("git log"), sandbox="off"))
+    assert (verdict.ruling, verdict.rule) == (Ruling.DENY, "sandbox.no_confinement")
+    assert verdict.reason.startswith(
+        "In plan mode a command runs only where it is proven to change nothing, and here it cannot be: the job says "
+        'sandbox = "off". You may still read'
+    )
 
 
 def test_an_unknown_mode_has_nothing() -> None:

@@ -101,3 +101,11 @@ def test_a_verdict_is_the_same_every_time_and_names_its_policy(call: CallFacts, 
     assert verdict.policy_hash == policy_hash(policy)
     assert verdict.rule
     assert verdict.reason
+
+
+@thoroughly
+@given(call=calls, policy=policies)
+def test_a_plan_never_runs_a_command_that_could_write(call: CallFacts, policy: Policy) -> None:
+    verdict = adjudicate(call, dataclasses.replace(policy, mode=Mode.PLAN))
+    if call.effect is Effect.COMMAND and verdict.ruling is not Ruling.DENY:
+        assert (verdict.confinement, policy.sandbox) in {("reading", "auto"), ("reading", "required")}
