@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -55,7 +56,7 @@ class LocalControl:
     bells: Bells
     clock: Clock
     checkpoints: Checkpoints
-    opening: Callable[[RunAsk], Awaitable[RunRequested]]
+    opening: Callable[[RunAsk], RunRequested]
     testing: Callable[[str, str], Awaitable[Told]]
     describe: Callable[[], Status]
 
@@ -65,7 +66,7 @@ class LocalControl:
 
     async def request(self, ask: RunAsk) -> RunRow:
         """Open a run; the same key twice is one run."""
-        state, _ = await self.journal.open(await self.opening(ask))
+        state, _ = await self.journal.open(await asyncio.to_thread(self.opening, ask))
         self.bells.asked(state.run_id)
         return run_row(state)
 

@@ -15,7 +15,6 @@ from typing import assert_never
 from pydantic import JsonValue
 
 from kova_auto.core.approval.levels import Decision, Verdict
-from kova_auto.core.delivery.owed import Owed, for_approval, for_outcome
 from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.event import (
     ApprovalDecided,
@@ -42,6 +41,7 @@ from kova_auto.core.event import (
 from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
 from kova_auto.core.job import Job
 from kova_auto.core.message import ResultStatus, ToolCall, ToolResult, Usage
+from kova_auto.core.owed import Owed, for_approval, for_outcome
 
 NO_USAGE = Usage(cost_usd=0.0)
 

@@ -13,10 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from kova_auto.core.delivery.format import Form
+from kova_auto.core.delivery.format import form_after
 from kova_auto.core.delivery.notice import NOTICE, EndpointTest, Notice
 from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult, NextState, Terms, next_state
-from kova_auto.core.delivery.owed import OPEN, Cause, DeliveryStatus, Owed
 from kova_auto.core.delivery.payload import FORMATS, render
 from kova_auto.core.delivery.report import notice_of
 from kova_auto.core.delivery.target import Target
@@ -24,6 +23,7 @@ from kova_auto.core.errors import ConfigError, IllegalEventError, JournalError
 from kova_auto.core.event import DeliveryFinished, DeliveryRequeued, DeliveryStarted, Event
 from kova_auto.core.ids import EndpointName, RunId
 from kova_auto.core.net.http import Exchange
+from kova_auto.core.owed import OPEN, Cause, DeliveryStatus, Owed
 from kova_auto.core.ports import Clock, Journal, Views
 from kova_auto.core.run import RunState, fold
 from kova_auto.core.view import DeliveryRow
@@ -125,12 +125,11 @@ class Courier:
         return _Duty(state, state.deliveries[row.delivery_id], _past(events, row.delivery_id))
 
     async def _send(self, duty: _Duty) -> AttemptResult:
-        plain = duty.past[-1:] == (AttemptOutcome.BAD_PAYLOAD,)
         try:
             target = self.targets(duty.owed.endpoint)
             notice = self._clean(notice_of(duty.state, duty.owed))
-            form = Form.PLAIN if plain else Form.RICH
-            message = render(target.format, notice, delivery_id=duty.owed.id, form=form)
+            form = form_after(duty.past)
+            message = await asyncio.to_thread(render, target.format, notice, delivery_id=duty.owed.id, form=form)
             return await send(self.exchange, target, message, delivery_id=duty.owed.id, now=self.clock.now())
         except ConfigError as exc:
             return AttemptResult(AttemptOutcome.NOT_SENT, self.redact(str(exc)), slow=True)

@@ -122,23 +122,31 @@ def scene_of(state: RunState, world: World, call: CallId = NO_CALL) -> Scene:
 
 
 async def _assemble(state: RunState, world: World) -> Entries:
+    try:
+        await world.prepare(state)
+        event: Event = _context(state, world)
+    except ConfigError as exc:
+        reason = world.redact(str(exc))
+        event = StopRequested(at=world.clock.now(), outcome=Outcome.FAILED, reason=reason, by="service")
+    yield Entry(event)
+
+
+def _context(state: RunState, world: World) -> ContextAssembled:
     request, scene = state.request, scene_of(state, world)
     place = Surroundings(
         workspace=request.workspace,
         system=world.system,
         model=request.model,
-        now=world.clock.now(),
+        now=scene.now,
         zone=world.zone(state),
         scheduled_for=request.nominal_at,
     )
     prompt = world.redact(render_prompt(state.job.prompt, request.inputs))
-    yield Entry(
-        ContextAssembled(
-            at=world.clock.now(),
-            system=system_prompt(state.job.mode, place, attended=request.level is not None),
-            prompt=(TextPart(text=prompt),),
-            tools=world.toolbox.specs(scene, state.job.mode),
-        )
+    return ContextAssembled(
+        at=scene.now,
+        system=system_prompt(state.job.mode, place, attended=request.level is not None),
+        prompt=(TextPart(text=prompt),),
+        tools=world.toolbox.specs(scene, state.job.mode),
     )
 
 

@@ -19,6 +19,7 @@ class World:
         models: Returns the model that a run is pinned to; raises ModelError or ConfigError where there is none.
         policies: Returns the policy that a run is under.
         redact: Takes configured secrets out of text, before it is written or shown to a model.
+        prepare: Makes the workspace of a run that works in a copy; raises ConfigError.
         tidy: Removes what a run alone used, as the copy of a staged one's workspace; safe to call twice.
         worker: Name of this process in leases.
         system: The operating system, as the model is told.
@@ -32,6 +33,7 @@ class World:
     policies: Callable[[RunState], Policy]
     redact: Callable[[str], str]
     zone: Callable[[RunState], ZoneInfo]
+    prepare: Callable[[RunState], Awaitable[None]]
     tidy: Callable[[RunState], Awaitable[None]]
     worker: str
     system: str

@@ -13,10 +13,10 @@ from enum import StrEnum
 from http import HTTPStatus
 from typing import Final, assert_never
 
-from kova_auto.core.delivery.owed import DeliveryStatus
 from kova_auto.core.delivery.retry import SCHEDULE_S, longest_wait_s, next_attempt_at, parse_retry_after
 from kova_auto.core.delivery.text import one_line
 from kova_auto.core.net.http import FailureKind, HttpFailure, HttpResponse
+from kova_auto.core.owed import DeliveryStatus
 
 EXCERPT_BYTES: Final = 2048
 _SLOW_S: Final = 600.0

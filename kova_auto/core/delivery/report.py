@@ -7,9 +7,9 @@ from pathlib import PurePath
 from typing import Literal
 
 from kova_auto.core.delivery.notice import ApprovalNotice, Change, Denial, Notice, RunReport
-from kova_auto.core.delivery.owed import Cause, Owed
 from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.message import FileChange, ResultStatus
+from kova_auto.core.owed import Cause, Owed
 from kova_auto.core.run import CallState, RunState
 from kova_auto.core.view import level_of
 
