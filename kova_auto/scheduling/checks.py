@@ -25,7 +25,7 @@ def check_name(draft: Draft) -> None:
     name = draft.path.stem
     if not _NAME.fullmatch(name):
         message = f"wanted letters, digits, - and _ before {draft.path.suffix}, at most 64, found {name!r}"
-        draft.complain((), message, "rename the file")
+        draft.problems.add((), message, "rename the file")
 
 
 def check_schedule(draft: Draft) -> None:
@@ -35,7 +35,7 @@ def check_schedule(draft: Draft) -> None:
     reading = ScheduleReading(draft.file.schedule)
     reading.trigger()
     for key, problem in reading.problems:
-        draft.pass_on(("schedule", *key), problem)
+        draft.problems.pass_on(("schedule", *key), problem)
 
 
 def check_inputs(draft: Draft, prompt: str) -> None:
@@ -44,14 +44,14 @@ def check_inputs(draft: Draft, prompt: str) -> None:
     for name, field in declared.items():
         if not _INPUT.fullmatch(name):
             message = f"wanted a name of letters, digits and _ that begins with a letter, found {name!r}"
-            draft.complain(("inputs", name), message)
+            draft.problems.add(("inputs", name), message)
         if field.default is not None and len(field.default) > field.max_length:
             message = f"wanted at most max_length = {field.max_length} characters, found {len(field.default)}"
-            draft.complain(("inputs", name, "default"), message)
+            draft.problems.add(("inputs", name, "default"), message)
     if unknown := sorted(inputs_named(prompt) - declared.keys()):
         named = ", ".join(f"{{{{ inputs.{name} }}}}" for name in unknown)
         hint = did_you_mean(unknown[0], tuple(declared)) or f'[inputs] with {unknown[0]} = "…" declares one'
-        draft.complain(_prompt_key(draft), f"wanted inputs that [inputs] declares, found {named}", hint)
+        draft.problems.add(_prompt_key(draft), f"wanted inputs that [inputs] declares, found {named}", hint)
 
 
 def check_models(draft: Draft) -> None:
@@ -61,7 +61,7 @@ def check_models(draft: Draft) -> None:
         if model != AUTO and not _MODEL.fullmatch(model):
             key: Key = ("model",) if is_one else ("model", index)
             message = f'wanted provider/model or "{AUTO}", found {model!r}'
-            draft.complain(key, message, "for example openai/gpt-5")
+            draft.problems.add(key, message, "for example openai/gpt-5")
 
 
 def check_permissions(draft: Draft) -> None:
@@ -74,7 +74,7 @@ def check_permissions(draft: Draft) -> None:
 def _each(draft: Draft, key: Key, entries: Iterable[str], check: Callable[[str], str | None]) -> None:
     for index, entry in enumerate(entries):
         if complaint := check(entry):
-            draft.complain((*key, index), complaint)
+            draft.problems.add((*key, index), complaint)
 
 
 def check_endpoints(draft: Draft, endpoints: Collection[str]) -> None:
@@ -86,13 +86,13 @@ def check_endpoints(draft: Draft, endpoints: Collection[str]) -> None:
     for key, name in told:
         if name not in endpoints:
             hint = did_you_mean(name, sorted(endpoints)) or f"add [endpoints.{name}] to the settings"
-            draft.complain(key, f"no endpoint is called {name!r}", hint)
+            draft.problems.add(key, f"no endpoint is called {name!r}", hint)
 
 
 def check_supported(draft: Draft) -> None:
     """Refuse what this version would not obey."""
     for key, hint in unsupported(draft.file):
-        draft.complain(tuple(key.split(".")), "this version cannot do that yet", hint)
+        draft.problems.add(tuple(key.split(".")), "this version cannot do that yet", hint)
 
 
 def _prompt_key(draft: Draft) -> Key:

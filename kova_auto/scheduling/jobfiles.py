@@ -50,7 +50,7 @@ def load_job(path: Path, *, timezone: str = "UTC", endpoints: Collection[str] | 
     check_supported(draft)
     if endpoints is not None:
         check_endpoints(draft, endpoints)
-    draft.raise_problems()
+    draft.problems.raise_any()
     return _job(draft, parts, timezone)
 
 

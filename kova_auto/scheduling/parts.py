@@ -48,14 +48,16 @@ def read_parts(draft: Draft) -> Parts:
 def _prompt(draft: Draft) -> str:
     prompt, prompt_file = draft.file.prompt, draft.file.prompt_file
     if prompt is not None and prompt_file is not None:
-        draft.complain(("prompt_file",), "wanted one of prompt and prompt_file, found both", "leave one of them out")
+        draft.problems.add(
+            ("prompt_file",), "wanted one of prompt and prompt_file, found both", "leave one of them out"
+        )
     elif prompt_file is not None:
         prompt = _text(draft, ("prompt_file",), prompt_file)
     elif prompt is None and ("prompt_file",) not in draft.problems:
-        draft.complain(("prompt",), "wanted prompt or prompt_file, found neither", "say what the agent is to do")
+        draft.problems.add(("prompt",), "wanted prompt or prompt_file, found neither", "say what the agent is to do")
     if prompt is not None and not prompt.strip():
         key = "prompt" if draft.file.prompt is not None else "prompt_file"
-        draft.complain((key,), "wanted what the agent is to do, found only blanks")
+        draft.problems.add((key,), "wanted what the agent is to do, found only blanks")
     return prompt or ""
 
 
@@ -64,11 +66,11 @@ def _workspace(draft: Draft) -> Path:
     try:
         workspace = absolute(draft.file.workspace or ".", home)
     except ConfigError as exc:
-        draft.pass_on(key, exc)
+        draft.problems.pass_on(key, exc)
         return home
     if not workspace.is_dir():
         found = "a file" if workspace.exists() else "nothing"
-        draft.complain(
+        draft.problems.add(
             key, f"wanted a directory, found {found} at {workspace}", "a relative one begins at the job file"
         )
     return workspace
@@ -81,7 +83,7 @@ def _roots(draft: Draft, key: Key, written: Sequence[str], workspace: Path) -> t
         try:
             found.append(str(absolute(root, workspace)))
         except ConfigError as exc:
-            draft.pass_on((*key, index), exc)
+            draft.problems.pass_on((*key, index), exc)
     return tuple(found)
 
 
@@ -92,7 +94,7 @@ def _secret(draft: Draft, key: Key, reference: SecretRef) -> SecretRef:
     try:
         return SecretRef(file=str(absolute(reference.file, draft.path.parent)))
     except ConfigError as exc:
-        draft.pass_on(key, exc)
+        draft.problems.pass_on(key, exc)
         return reference
 
 
@@ -103,7 +105,7 @@ def _script(draft: Draft) -> str | None:
         try:
             parse_document(text, str(draft.file.script), ConfigError)
         except ConfigError as exc:
-            draft.pass_on(key, exc)
+            draft.problems.pass_on(key, exc)
     return text
 
 
@@ -114,7 +116,7 @@ def _schema(draft: Draft) -> str | None:
         try:
             json.loads(text)
         except ValueError as exc:
-            draft.complain(key, f"wanted a JSON Schema: {draft.file.output.schema_file}: {exc}")
+            draft.problems.add(key, f"wanted a JSON Schema: {draft.file.output.schema_file}: {exc}")
     return text
 
 
@@ -125,5 +127,5 @@ def _text(draft: Draft, key: Key, written: str | None) -> str | None:
     try:
         return read_text(absolute(written, draft.path.parent))
     except ConfigError as exc:
-        draft.pass_on(key, exc)
+        draft.problems.pass_on(key, exc)
         return None

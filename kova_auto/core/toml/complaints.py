@@ -17,18 +17,18 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from kova_auto.core.errors import ConfigError
 from kova_auto.core.redact import redact_shapes
 from kova_auto.core.secret import SecretRef
 from kova_auto.core.toml.models import belongs_in, names_in
 from kova_auto.core.toml.places import Key
 
-E = TypeVar("E", bound=ConfigError)
-ErrorAt = Callable[[Key, str, str], E]
+T = TypeVar("T")
+ErrorAt = Callable[[Key, str, str], T]
 
 REFERENCE_FORMS = 'write { env = "NAME" }, { file = "path" }, { credential = "name" } or { keyring = "name" }'
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
 _SHOWN_CHARS = 60
+_LABEL_OF_A_NAME = "[key]"  # in pydantic's place of an error: not the value is wrong, but the name it has
 
 _WANTED: Mapping[str, str] = MappingProxyType(
     {
@@ -59,15 +59,15 @@ _WANTED: Mapping[str, str] = MappingProxyType(
 
 
 def complaints(
-    exc: ValidationError, model: type[BaseModel], data: Mapping[str, object], error_at: ErrorAt[E]
-) -> dict[Key, E]:
-    """Return one error for each key that is wrong, in pydantic's order.
+    exc: ValidationError, model: type[BaseModel], data: Mapping[str, object], error_at: ErrorAt[T]
+) -> dict[Key, T]:
+    """Return what `error_at` makes of each key that is wrong, in pydantic's order.
 
     Args:
         exc: What pydantic raised.
         model: The model that refused the data.
         data: As it was read; its keys tell real places from the labels that pydantic gives to alternatives.
-        error_at: Makes the error, from key, sentence and hint.
+        error_at: Is given key, sentence and hint.
     """
     found: dict[Key, list[ErrorDetails]] = {}
     for details in exc.errors(include_url=False):
@@ -135,7 +135,8 @@ def _sentence(
     """Return message and hint for all that pydantic says of one key."""
     first = every[0]
     if any(_names_a_secret(details) for details in every):
-        return "wanted a secret by reference, found a value written out", REFERENCE_FORMS
+        others = [f"{_wanted(details)} or " for details in every if not _names_a_secret(details)]
+        return f"wanted {''.join(others)}a secret by reference, found a value written out", REFERENCE_FORMS
     match first["type"]:
         case "extra_forbidden":
             name = str(key[-1])
@@ -149,7 +150,7 @@ def _sentence(
     if all(details["type"] == "value_error" for details in every):
         return " or ".join(wanted), ""
     choices = [choice for details in every for choice in _choices(details)]
-    found = _value_at(data, key)
+    found = key[-1] if first["loc"][-1] == _LABEL_OF_A_NAME else _value_at(data, key)
     near = get_close_matches(found, choices, n=1) if isinstance(found, str) else []
     return f"wanted {' or '.join(wanted)}, found {shown(found)}", f"did you mean {near[0]}?" if near else ""
 
