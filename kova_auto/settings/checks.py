@@ -1,0 +1,80 @@
+"""Check what no single key of the settings shows: zone, URLs, networks, what a format needs."""
+
+from __future__ import annotations
+
+from pydantic import ValidationError
+
+from kova_auto.core.delivery.target import FormatName
+from kova_auto.core.errors import ConfigError, SettingsError
+from kova_auto.core.net.address import EgressRefusedError, Network, parse_cidr
+from kova_auto.core.net.url import Egress, parse_url
+from kova_auto.core.provider import BUILT_IN, Provider, configured
+from kova_auto.core.redact import redact_shapes
+from kova_auto.core.schedule.zone import parse_zone
+from kova_auto.core.toml.complaints import REFERENCE_FORMS, complaints
+from kova_auto.core.toml.places import Key
+from kova_auto.core.toml.problems import Problems
+from kova_auto.settings.model import EndpointTable, ProviderTable, SettingsFile
+
+_STAND_IN = "not-resolved-yet"
+
+
+def check_settings(file: SettingsFile, problems: Problems[SettingsError]) -> None:
+    """Note everything that is wrong with settings whose keys are right one by one."""
+    try:
+        parse_zone(file.timezone)
+    except ConfigError as exc:
+        problems.pass_on(("timezone",), exc)
+    for name, provider in file.providers.items():
+        _check_provider(name, provider, problems)
+    for name, endpoint in file.endpoints.items():
+        _check_endpoint(("endpoints", name), endpoint, problems)
+
+
+def _check_provider(name: str, table: ProviderTable, problems: Problems[SettingsError]) -> None:
+    place: Key = ("providers", name)
+    said = table.said(lambda _: _STAND_IN)
+    try:
+        configured(name, said)
+    except ValidationError as exc:
+        for key, message, hint in complaints(exc, Provider, said, lambda *found: found).values():
+            is_address = key == ("base_url",) and "base_url" not in said
+            problems.add((*place, *key), message, f"built in: {', '.join(BUILT_IN)}" if is_address else hint)
+    except ValueError as exc:
+        problems.add(place, str(exc))
+
+
+def _check_endpoint(place: Key, table: EndpointTable, problems: Problems[SettingsError]) -> None:
+    networks = _networks(place, table, problems)
+    if isinstance(table.url, str):
+        _check_url((*place, "url"), table.url, Egress(table.allow_http, networks), problems)
+    if (*place, "format") in problems:
+        return
+    match table.format:
+        case FormatName.STANDARD if table.secret is None:
+            problems.add((*place, "secret"), "wanted a secret to sign with, found none", REFERENCE_FORMS)
+        case FormatName.SLACK if table.secret is not None:
+            problems.add((*place, "secret"), "wanted none: Slack checks no signature", "leave it out")
+        case _:
+            pass
+
+
+def _networks(place: Key, table: EndpointTable, problems: Problems[SettingsError]) -> tuple[Network, ...]:
+    found: list[Network] = []
+    for index, text in enumerate(table.allow_cidrs):
+        try:
+            found.append(parse_cidr(text))
+        except ConfigError as exc:
+            problems.pass_on((*place, "allow_cidrs", index), exc)
+    return tuple(found)
+
+
+def _check_url(key: Key, url: str, egress: Egress, problems: Problems[SettingsError]) -> None:
+    if redact_shapes(url) != url:
+        problems.add(key, "wanted a secret by reference: whoever knows this URL may post to it", REFERENCE_FORMS)
+        return
+    try:
+        parse_url(url, egress)
+    except EgressRefusedError as exc:
+        hint = "set allow_http = true, if that is meant" if exc.rule == "url.scheme" and url.startswith("http:") else ""
+        problems.add(key, str(exc), hint)

@@ -1,0 +1,129 @@
+"""What a settings file may say, and the settings that the service works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, StrictBool, StrictInt
+
+from kova_auto.core.delivery.target import FormatName
+from kova_auto.core.duration import Duration
+from kova_auto.core.job import Name
+from kova_auto.core.provider import Dialect, ProviderName, WireProtocol
+from kova_auto.core.secret import SecretRef
+from kova_auto.core.value import Value
+
+Resolve = Callable[[SecretRef], str]
+
+
+class TimeoutsTable(Value):
+    """Say how long one call of a model may take."""
+
+    connect: Duration | None = Field(default=None, gt=timedelta(0))
+    first_token: Duration | None = Field(default=None, gt=timedelta(0))
+    idle: Duration | None = Field(default=None, gt=timedelta(0))
+    total: Duration | None = Field(default=None, gt=timedelta(0))
+
+
+class ProviderTable(Value):
+    """Say how one provider of models is reached; whatever is left out is as for the built-in one of that name."""
+
+    protocol: WireProtocol | None = None
+    base_url: str | None = None
+    api_key: SecretRef | None = None
+    headers: dict[str, str | SecretRef] | None = None
+    default_model: str | None = None
+    timeouts: TimeoutsTable | None = None
+    dialect: Dialect | None = None
+    max_concurrent: StrictInt | None = Field(default=None, ge=1)
+
+    @property
+    def secrets(self) -> tuple[tuple[str, SecretRef], ...]:
+        """Return the references in this table, each with its key."""
+        headers = (self.headers or {}).items()
+        found = [(f"headers.{name}", value) for name, value in headers if isinstance(value, SecretRef)]
+        return (("api_key", self.api_key), *found) if self.api_key else tuple(found)
+
+    def said(self, resolve: Resolve) -> dict[str, object]:
+        """Return what the table says in the terms of `core.provider.configured`, its secrets resolved."""
+        plain = self.model_dump(exclude={"api_key", "headers", "timeouts"}, exclude_none=True)
+        if self.api_key is not None:
+            plain["api_key"] = resolve(self.api_key)
+        if self.headers is not None:
+            plain["headers"] = {
+                name: value if isinstance(value, str) else resolve(value) for name, value in self.headers.items()
+            }
+        if self.timeouts is not None:
+            given = ((name, value) for name, value in self.timeouts if value is not None)
+            plain["timeouts"] = {f"{name}_s": value.total_seconds() for name, value in given}
+        return plain
+
+
+class EndpointTable(Value):
+    """Say where results may be delivered, and how far a request to it may go.
+
+    Attributes:
+        url: By reference where the URL itself is a credential, as Slack's is.
+        secret: Signs what is sent.
+        allow_cidrs: Networks that are not public and may be reached.
+    """
+
+    format: FormatName = FormatName.STANDARD
+    url: str | SecretRef
+    secret: SecretRef | None = None
+    allow_http: StrictBool = False
+    allow_cidrs: tuple[str, ...] = ()
+    timeout: Duration = Field(default=timedelta(seconds=10), gt=timedelta(0), le=timedelta(seconds=60))
+
+    @property
+    def secrets(self) -> tuple[tuple[str, SecretRef], ...]:
+        """Return the references in this table, each with its key."""
+        found = (("url", self.url), ("secret", self.secret))
+        return tuple((key, value) for key, value in found if isinstance(value, SecretRef))
+
+
+class SettingsFile(Value):
+    """Hold what a settings file says, with every default filled in."""
+
+    jobs_dir: Path = Path("jobs")
+    data_dir: Path | None = None
+    database: Literal["sqlite"] | SecretRef = "sqlite"
+    timezone: str = "UTC"
+    max_concurrent_runs: StrictInt = Field(default=4, ge=1, le=1000)
+    catch_up_per_start: StrictInt = Field(default=5, ge=0, le=1000)
+    catch_up_spacing: Duration = Field(default=timedelta(seconds=15), ge=timedelta(0), le=timedelta(hours=1))
+    max_sleep: Duration = Field(default=timedelta(seconds=30), gt=timedelta(0), le=timedelta(minutes=10))
+    providers: dict[ProviderName, ProviderTable] = Field(default_factory=dict)
+    endpoints: dict[Name, EndpointTable] = Field(default_factory=dict)
+
+    @property
+    def secrets(self) -> tuple[tuple[str, SecretRef], ...]:
+        """Return every reference to a secret, each with its dotted key."""
+        tables = [
+            (f"{kind}.{name}", table)
+            for kind, named in (("providers", self.providers), ("endpoints", self.endpoints))
+            for name, table in named.items()
+        ]
+        database = (("database", self.database),) if isinstance(self.database, SecretRef) else ()
+        return (*database, *((f"{place}.{key}", ref) for place, table in tables for key, ref in table.secrets))
+
+
+class Settings(SettingsFile):
+    """Hold the settings of this service, resolved: paths are absolute.
+
+    Attributes:
+        path: The settings file; it need not exist.
+        jobs_dir: Absolute.
+        data_dir: Absolute.
+    """
+
+    path: Path
+    data_dir: Path
+
+    @property
+    def database_file(self) -> Path:
+        """Return where SQLite keeps the journal."""
+        return self.data_dir / "kova-auto.db"
