@@ -57,6 +57,7 @@ class Capture:
         """Take the next bytes of the stream."""
         if self._spool is not None and (room := self._spool_bytes - self._total) > 0:
             self._spool.write(chunk[:room])
+            self._spool.flush()  # what was printed is still there where this process is killed
         self._total += len(chunk)
         room = self._head_bytes - len(self._head)
         self._head += chunk[:room]

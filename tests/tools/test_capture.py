@@ -54,3 +54,12 @@ def test_the_spool_takes_so_much_and_no_more(tmp_path: Path) -> None:
     capture.close()
 
     assert ((tmp_path / "spool").read_bytes(), overflowed) == (b"abcde", [False, False, True, True])
+
+
+def test_what_was_printed_lies_in_the_spool_before_it_is_closed(tmp_path: Path) -> None:
+    capture = Capture(1, 1, spool=tmp_path / "spool", spool_bytes=5)
+    capture.feed(b"abc")
+    at_once = (tmp_path / "spool").read_bytes()
+    capture.close()
+
+    assert at_once == b"abc"
