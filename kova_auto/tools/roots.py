@@ -192,6 +192,10 @@ class Roots:
             for key in [key for key in self._pinned if key[0] == run_id]:
                 self._pinned.pop(key).close()
 
+    async def settle(self, scene: Scene) -> None:
+        """Close the roots of a run; calling twice is safe."""
+        self.release(scene.run_id)
+
     def close(self) -> None:
         """Close everything."""
         for run_id, _ in list(self._pinned):

@@ -102,3 +102,22 @@ def after(scene: Scene, *done: Played) -> Scene:
         seen.update(one.result.reads)
         seen.update({change.path: change.after for change in one.result.changes if change.after})
     return replace(scene, seen=seen)
+
+
+def put(path: Path, data: bytes) -> Path:
+    """Write a file with the directories it lies in, and return its path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def content(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+async def no_blob(key: BlobHash) -> bytes:
+    raise AssertionError(key)
