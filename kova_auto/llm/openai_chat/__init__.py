@@ -1,0 +1,1 @@
+"""Speak OpenAI's Chat Completions and the dialects of those who copied it."""

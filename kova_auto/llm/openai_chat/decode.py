@@ -1,0 +1,206 @@
+"""Read a Chat Completions stream: chunks in, pieces to show and one whole reply out; pure.
+
+A reply is whole once a finish reason or `[DONE]` came; whatever text a stream brought before it broke off is none.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from pydantic import JsonValue
+
+from kova_auto.core.errors import ModelUnavailableError
+from kova_auto.core.message import (
+    CallDelta,
+    ModelChunk,
+    ModelReply,
+    ModelRequest,
+    ReasoningDelta,
+    StopReason,
+    TextDelta,
+)
+from kova_auto.core.provider import Provider
+from kova_auto.llm.faults import Problem, failure_of, problem_in
+from kova_auto.llm.openai_chat.calls import Calls, fragment_of
+from kova_auto.llm.openai_chat.echo import kept_form, take
+from kova_auto.llm.openai_chat.usage import UsageCount
+from kova_auto.llm.redaction import shown
+from kova_auto.llm.sse import SseEvent
+from kova_auto.llm.unicode import Pieces, mended
+
+Chunk = dict[str, JsonValue]
+
+
+def _no_number(text: str) -> float:
+    msg = f"{text} is no JSON"
+    raise ValueError(msg)
+
+
+_JSON: Final = json.JSONDecoder(parse_constant=_no_number)
+
+# What servers write as finish_reason, in lower case. An end that nobody here knows is no end to build on.
+_ENDS: Final[dict[str, StopReason]] = {
+    **dict.fromkeys(("stop", "end_turn", "stop_sequence", "eos", "eos_token", "complete", "normal"), StopReason.END),
+    **dict.fromkeys(("tool_calls", "tool_use", "function_call"), StopReason.TOOL_CALLS),
+    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length"), StopReason.LENGTH),
+    **dict.fromkeys(
+        ("content_filter", "refusal", "safety", "sensitive", "recitation", "blocklist", "prohibited_content", "spii"),
+        StopReason.REFUSED,
+    ),
+}
+_CUT: Final = frozenset({StopReason.LENGTH, StopReason.REFUSED})
+
+
+class ChatDecoder:
+    """Read one stream."""
+
+    def __init__(self, provider: Provider, request: ModelRequest) -> None:
+        """Begin a stream that answers `request`."""
+        self.progress = 0
+        self.ended = False
+        self.closed = False
+        self._provider, self._request = provider, request
+        self._text, self._reasoning, self._refusal = Pieces(), Pieces(), Pieces()
+        self._calls = Calls()
+        self._usage = UsageCount()
+        self._kept: Chunk = {}
+        self._finish = ""
+        self._model, self._id = "", ""
+
+    def feed(self, event: SseEvent) -> list[ModelChunk]:
+        """Return what can be shown of an event.
+
+        Raises:
+            ModelError: The event says that something went wrong, or is no chunk of this protocol.
+        """
+        if event.data.strip() == "[DONE]":
+            self.closed = self.ended = True
+            return []
+        chunk = self._chunk(event)
+        self._usage.add(chunk)
+        self._model = self._model or mended(_str(chunk.get("model")))
+        self._id = self._id or mended(_str(chunk.get("id")))
+        choices = chunk.get("choices")
+        if not isinstance(choices, list):
+            return []
+        return [part for choice in choices if isinstance(choice, dict) for part in self._choice(choice)]
+
+    def reply(self, request_id: str = "") -> ModelReply:
+        """Return the whole reply.
+
+        Raises:
+            ModelUnavailableError: The stream broke off, or held nothing.
+        """
+        if not self.ended:
+            msg = f"{self._provider.name} broke the answer off before its end"
+            raise ModelUnavailableError(msg)
+        stop = self._stop()
+        calls = self._calls.requests(whole=stop not in _CUT)
+        written = self._text.size + self._reasoning.size + sum(slot.arguments.size for slot in self._calls.slots)
+        extras = [slot.extras for slot in self._calls.slots]
+        return ModelReply(
+            text=self._text.text() or self._refusal.text(),
+            reasoning=self._reasoning.text(),
+            calls=calls,
+            stop=stop,
+            usage=self._usage.usage(self._request, written),
+            model=f"{self._provider.name}/{self._model or self._request.model}",
+            request_id=request_id or self._id,
+            raw=kept_form(self._provider, self._request.model, self._kept, extras),
+        )
+
+    def _chunk(self, event: SseEvent) -> Chunk:
+        try:
+            chunk = _JSON.decode(event.data)
+        except (ValueError, RecursionError):
+            msg = f"{self._provider.name} sent a piece that is no JSON: {shown(self._provider, event.data[:200])}"
+            raise ModelUnavailableError(msg) from None
+        problem = problem_in(chunk)
+        if problem is None and event.name == "error":
+            problem = problem_in({"error": chunk}) or Problem("")
+        if problem is not None:
+            raise failure_of(self._provider, problem)
+        if not isinstance(chunk, dict):
+            msg = f"{self._provider.name} sent a piece that is no object: {shown(self._provider, event.data[:200])}"
+            raise ModelUnavailableError(msg)
+        return chunk
+
+    def _choice(self, choice: Chunk) -> list[ModelChunk]:
+        if choice.get("index") not in (0, None):
+            return []
+        delta = choice.get("delta", choice.get("message"))
+        chunks = self._delta(delta) if isinstance(delta, dict) else []
+        if finish := _str(choice.get("finish_reason")).lower():
+            self.ended = True
+            if _ENDS.get(self._finish, StopReason.END) not in _CUT:
+                self._finish = finish
+        return chunks
+
+    def _delta(self, delta: Chunk) -> list[ModelChunk]:
+        text, thought = _content(delta.get("content"))
+        thought = thought or _str(delta.get("reasoning_content")) or _str(delta.get("reasoning"))
+        refusal = self._refusal.add(_str(delta.get("refusal")))
+        take(self._kept, delta, self._provider.dialect.echo)
+        chunks: list[ModelChunk] = []
+        if thought := self._reasoning.add(thought):
+            chunks.append(ReasoningDelta(text=thought))
+        if text := self._text.add(text):
+            chunks.append(TextDelta(text=text))
+        if refusal:
+            chunks.append(TextDelta(text=refusal))
+        self.progress += len(chunks)
+        chunks.extend(self._tool_calls(delta))
+        return chunks
+
+    def _tool_calls(self, delta: Chunk) -> list[ModelChunk]:
+        entries = delta.get("tool_calls")
+        if not isinstance(entries, list):
+            older = delta.get("function_call")
+            entries = [{"index": 0, "function": older}] if isinstance(older, dict) else []
+        chunks: list[ModelChunk] = []
+        for entry in entries:
+            if not isinstance(entry, dict):
+                continue
+            fragment = fragment_of(entry)
+            slot, is_new = self._calls.add(fragment)
+            take(slot.extras, entry, self._provider.dialect.echo)
+            self.progress += is_new or bool(fragment.arguments)
+            if is_new:
+                chunks.append(CallDelta(name=slot.name))
+        return chunks
+
+    def _stop(self) -> StopReason:
+        has_calls = bool(self._calls.slots)
+        if not self._finish and not self.progress:
+            msg = f"{self._provider.name} ended its answer without having said anything"
+            raise ModelUnavailableError(msg)
+        stop = _ENDS.get(self._finish or "stop")
+        if stop is None:
+            msg = f"{self._provider.name} ended its answer because of {shown(self._provider, self._finish)!r}"
+            raise ModelUnavailableError(msg)
+        if stop in _CUT or self._refusal.size:
+            return stop if stop in _CUT else StopReason.REFUSED
+        if stop is StopReason.TOOL_CALLS and not has_calls:
+            msg = f"{self._provider.name} said that the model calls tools, and named none"
+            raise ModelUnavailableError(msg)
+        return StopReason.TOOL_CALLS if has_calls else StopReason.END
+
+
+def _str(value: JsonValue) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _content(content: JsonValue) -> tuple[str, str]:
+    """Return text and reasoning; some servers send a list of parts."""
+    if not isinstance(content, list):
+        return _str(content), ""
+    text, thought = "", ""
+    for part in content:
+        if not isinstance(part, dict):
+            continue
+        if part.get("type") == "thinking":
+            thought += _str(part.get("thinking")) or _content(part.get("thinking"))[0]
+        else:
+            text += _str(part.get("text"))
+    return text, thought

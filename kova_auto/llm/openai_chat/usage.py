@@ -1,0 +1,90 @@
+"""Count the tokens of a reply from wherever a server puts its count; estimate where it never says one.
+
+Without an estimate a run on a silent server would have no ceiling in tokens at all.
+"""
+
+from __future__ import annotations
+
+from pydantic import JsonValue
+
+from kova_auto.core.message import AssistantMessage, ImagePart, ModelRequest, TextPart, Usage
+
+_CHARS = 4  # per token, roughly, over languages and code
+_IMAGE = 1_200
+_PER_MESSAGE = 4
+
+
+class UsageCount:
+    """Collect counts; they are cumulative, so the largest of each holds, however often it is repeated."""
+
+    def __init__(self) -> None:
+        self._said: Usage | None = None
+
+    def add(self, chunk: dict[str, JsonValue]) -> None:
+        """Take the count of a chunk, if it holds one."""
+        for place in _places(chunk):
+            if isinstance(count := place.get("usage"), dict) and (usage := _usage(count)).tokens:
+                self._said = _larger(self._said, usage) if self._said else usage
+
+    def usage(self, request: ModelRequest, written: int) -> Usage:
+        """Return what was said, or an estimate.
+
+        Args:
+            request: What was asked.
+            written: Characters that the model wrote, reasoning and arguments included.
+        """
+        if self._said:
+            return self._said
+        return Usage(input_tokens=estimate(request), output_tokens=-(-written // _CHARS))
+
+
+def estimate(request: ModelRequest) -> int:
+    """Return roughly how many tokens a request is."""
+    chars, images = len(request.system), 0
+    chars += sum(len(spec.model_dump_json()) for spec in request.tools)
+    for message in request.messages:
+        if isinstance(message, AssistantMessage):
+            chars += len(message.text) + sum(
+                len(call.model_dump_json(include={"tool", "args"})) for call in message.calls
+            )
+            continue
+        chars += sum(len(part.text) for part in message.parts if isinstance(part, TextPart))
+        images += sum(isinstance(part, ImagePart) for part in message.parts)
+    return -(-chars // _CHARS) + images * _IMAGE + _PER_MESSAGE * len(request.messages)
+
+
+def _places(chunk: dict[str, JsonValue]) -> list[dict[str, JsonValue]]:
+    choices = chunk.get("choices")
+    found: list[JsonValue] = [chunk, chunk.get("x_groq"), *(choices if isinstance(choices, list) else [])]
+    return [place for place in found if isinstance(place, dict)]
+
+
+def _usage(count: dict[str, JsonValue]) -> Usage:
+    asked, told = _details(count, "prompt_tokens_details"), _details(count, "completion_tokens_details")
+    cached = asked.get("cached_tokens") or count.get("prompt_cache_hit_tokens") or count.get("cached_tokens")
+    return Usage(
+        input_tokens=_int(count.get("prompt_tokens")),
+        output_tokens=_int(count.get("completion_tokens")),
+        cache_read_tokens=_int(cached),
+        cache_write_tokens=_int(asked.get("cache_write_tokens")),
+        reasoning_tokens=_int(told.get("reasoning_tokens")),
+    )
+
+
+def _details(count: dict[str, JsonValue], name: str) -> dict[str, JsonValue]:
+    details = count.get(name)
+    return details if isinstance(details, dict) else {}
+
+
+def _int(value: JsonValue) -> int:
+    return int(value) if isinstance(value, int | float) and value > 0 else 0
+
+
+def _larger(one: Usage, other: Usage) -> Usage:
+    return Usage(
+        input_tokens=max(one.input_tokens, other.input_tokens),
+        output_tokens=max(one.output_tokens, other.output_tokens),
+        cache_read_tokens=max(one.cache_read_tokens, other.cache_read_tokens),
+        cache_write_tokens=max(one.cache_write_tokens, other.cache_write_tokens),
+        reasoning_tokens=max(one.reasoning_tokens, other.reasoning_tokens),
+    )
