@@ -1,0 +1,161 @@
+"""Write a request as Chat Completions wants it: a history that every server accepts, whatever it holds; pure.
+
+Each reply that calls tools is followed by exactly one result for each call; roles alternate; nothing is empty; names
+and arguments are valid even where the model's own were not.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from pydantic import JsonValue
+
+from kova_auto.core.ids import CallId
+from kova_auto.core.message import (
+    AssistantMessage,
+    ImagePart,
+    ModelRequest,
+    Part,
+    ResultStatus,
+    TextPart,
+    ToolCall,
+    ToolMessage,
+    ToolSpec,
+    UserMessage,
+)
+from kova_auto.core.provider import Provider
+from kova_auto.llm.openai_chat.echo import given_back
+
+Body = dict[str, JsonValue]
+
+NOTHING: Final = "(no output)"
+SHOWN_BELOW: Final = "(an image, shown below)"
+LOST: Final = "[unknown] No result of this call is on record. Check what it did before repeating it."
+_IMAGES_OF: Final = "Images from the tool results above:"
+_READ_ON: Final = "I have read the results."
+_BAD_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]")
+_GOOD_ID: Final = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
+
+
+def encode(provider: Provider, request: ModelRequest) -> Body:
+    """Return the body of a streaming request."""
+    dialect = provider.dialect
+    body: Body = {
+        "model": request.model,
+        "messages": list[JsonValue](_History(provider, request).messages()),
+        "stream": True,
+    }
+    if dialect.stream_usage:
+        body["stream_options"] = {"include_usage": True}
+    if request.tools:
+        body["tools"] = [_tool(spec) for spec in request.tools]
+    if request.max_output_tokens is not None:
+        body[dialect.max_tokens_key] = request.max_output_tokens
+    return body
+
+
+def _tool(spec: ToolSpec) -> Body:
+    function: Body = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
+    return {"type": "function", "function": function}
+
+
+class _History:
+    def __init__(self, provider: Provider, request: ModelRequest) -> None:
+        self._provider, self._request = provider, request
+        self._results = {m.call.id: m for m in request.messages if isinstance(m, ToolMessage)}
+        self._ids = _wire_ids(request, keep=provider.dialect.keeps_ids)
+
+    def messages(self) -> list[Body]:
+        found: list[Body] = [{"role": "system", "content": self._request.system}] if self._request.system else []
+        told: list[Part] = []  # what the user says next
+        for message in self._request.messages:
+            match message:
+                case UserMessage():
+                    told.extend(message.parts)
+                case AssistantMessage():
+                    self._tell(found, told)
+                    told = self._exchange(found, message)
+                case ToolMessage():
+                    pass  # Told with the reply that asked for it.
+        self._tell(found, told)
+        return found
+
+    def _tell(self, found: list[Body], parts: Sequence[Part]) -> None:
+        if not (content := self._content(parts)):
+            return
+        if found and found[-1]["role"] == "tool" and not self._provider.dialect.user_after_tools:
+            found.append({"role": "assistant", "content": _READ_ON})
+        found.append({"role": "user", "content": content})
+
+    def _exchange(self, found: list[Body], message: AssistantMessage) -> list[Part]:
+        """Add a reply and its results; return the images, which a tool message cannot hold."""
+        if not message.calls and not message.text.strip():
+            return []
+        extras, call_extras = given_back(message.raw, self._provider, self._request.model)
+        spoken: Body = {**extras, "role": "assistant", "content": message.text}
+        if message.calls:
+            if not message.text.strip():
+                spoken["content"] = None if self._provider.dialect.null_content else ""
+            padded = [*call_extras, *({} for _ in message.calls)]
+            spoken["tool_calls"] = [self._call(call, more) for call, more in zip(message.calls, padded, strict=False)]
+        found.append(spoken)
+        results = [self._results.get(call.id) for call in message.calls]
+        for call, result in zip(message.calls, results, strict=True):
+            found.append({"role": "tool", "tool_call_id": self._ids[call.id], "content": _told(result)})
+        images = [part for result in results if result for part in result.parts if isinstance(part, ImagePart)]
+        return [TextPart(text=_IMAGES_OF), *images] if images else []
+
+    def _call(self, call: ToolCall, extras: Body) -> Body:
+        arguments = json.dumps(call.args, ensure_ascii=False)  # Of an unparsed call there are none.
+        function: Body = {"name": _BAD_NAME.sub("_", call.tool)[:64] or "unnamed", "arguments": arguments}
+        return {**extras, "id": self._ids[call.id], "type": "function", "function": function}
+
+    def _content(self, parts: Sequence[Part]) -> JsonValue:
+        """Return text alone as text, and with images as a list."""
+        texts = [part.text for part in parts if isinstance(part, TextPart) and part.text.strip()]
+        if not any(isinstance(part, ImagePart) for part in parts):
+            return "\n\n".join(texts)
+        return [part for part in map(self._part, parts) if part]
+
+    def _part(self, part: Part) -> JsonValue:
+        if isinstance(part, TextPart):
+            return {"type": "text", "text": part.text} if part.text.strip() else None
+        content = self._request.images.get(part.blob)
+        if content is None:
+            return {"type": "text", "text": "[an image that is no longer available]"}
+        url = f"data:{part.media_type};base64,{base64.b64encode(content).decode()}"
+        return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _told(result: ToolMessage | None) -> str:
+    if result is None:
+        return LOST
+    text = "\n".join(part.text for part in result.parts if isinstance(part, TextPart))
+    if not text.strip():
+        text = SHOWN_BELOW if any(isinstance(part, ImagePart) for part in result.parts) else NOTHING
+    return text if result.status is ResultStatus.OK else f"[{result.status}] {text}"
+
+
+def _wire_ids(request: ModelRequest, *, keep: bool) -> dict[CallId, str]:
+    """Return the id of each call: the provider's own where it can be kept and was not used before, else one of ours.
+
+    Some models read their ids, so they get them back. Ours fit every server known: nine letters and digits.
+    """
+    taken: set[str] = set()
+    ids: dict[CallId, str] = {}
+    for call in _calls(request):
+        own = keep and call.provider_id not in taken and _GOOD_ID.fullmatch(call.provider_id)
+        ids[call.id] = call.provider_id if own else "c" + hashlib.sha256(call.id.encode()).hexdigest()[:8]
+        taken.add(ids[call.id])
+    return ids
+
+
+def _calls(request: ModelRequest) -> Iterator[ToolCall]:
+    for message in request.messages:
+        if isinstance(message, AssistantMessage):
+            yield from message.calls
