@@ -10,11 +10,12 @@ from pathlib import Path
 from kova_auto.app.control import RunAsk
 from kova_auto.app.staging import Copies
 from kova_auto.core.approval.levels import ApprovalLevel
-from kova_auto.core.approval.policy import policy_hash, policy_of
+from kova_auto.core.approval.policy import policy_hash
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.event import Origin, RunRequested
 from kova_auto.core.ids import JobName, RunId, requested_run_id, run_id
 from kova_auto.core.job import Job, Notify
+from kova_auto.core.policy import policy_of
 from kova_auto.core.ports import Clock
 from kova_auto.core.provider import Provider
 from kova_auto.llm.catalog import NoModel, Pin, pick

@@ -9,15 +9,26 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 
 from pydantic import JsonValue
 
-from kova_auto.core.approval.levels import Effect
+from kova_auto.core.approval.facts import CallFacts, PathFact, Zone
 from kova_auto.core.event import ProcessStarted
 from kova_auto.core.ids import BlobHash, CallId, RunId
 from kova_auto.core.job import Job
-from kova_auto.core.message import FileChange, ToolCall, ToolResult
+from kova_auto.core.message import FileChange, ToolResult
+
+__all__ = [
+    "CallFacts",
+    "PathFact",
+    "ProcessAnnounced",
+    "Scene",
+    "ToolFact",
+    "ToolOutput",
+    "ToolRun",
+    "WriteAnnounced",
+    "Zone",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,50 +55,6 @@ class Scene:
     todo: tuple[dict[str, JsonValue], ...] = ()
     processes: Mapping[CallId, ProcessStarted] = field(default_factory=dict)
     rests: frozenset[BlobHash] = frozenset()
-
-
-class Zone(StrEnum):
-    """Say where a path lies, for adjudication; the floor's zones come first."""
-
-    CONTROL = "control"  # files that steer us or run code later: never written by a tool
-    GUARDED = "guarded"  # the same, where a person at hand may let it through: `floor.Control.ASKED`
-    SECRET = "secret"  # the user's keys and our own state: never read
-    INSIDE = "inside"  # workspace
-    WRITE_ROOT = "write_root"
-    READ_ROOT = "read_root"
-    ELSEWHERE = "elsewhere"
-
-
-@dataclass(frozen=True, slots=True)
-class PathFact:
-    """Say which file a call touches, and where it lies; `path` is absolute and canonical."""
-
-    path: str
-    zone: Zone
-    writes: bool
-
-
-@dataclass(frozen=True, slots=True)
-class CallFacts:
-    """Hold what was found out about a call before it is judged; judging itself looks at nothing else.
-
-    Attributes:
-        effect: What the tool declares; None for a tool that nobody knows.
-        problem: Arguments that do not fit the schema: the call is answered, not judged.
-        command: The very string that would be executed.
-        host: That a web tool would ask.
-        confinable: Confinements that are proven on this machine, as `reading`, `workspace`.
-        no_confinement: Why none is proven: one sentence that a person can act on.
-    """
-
-    call: ToolCall
-    effect: Effect | None
-    problem: str = ""
-    paths: tuple[PathFact, ...] = ()
-    command: str | None = None
-    host: str | None = None
-    confinable: frozenset[str] = frozenset()
-    no_confinement: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,22 +3,19 @@
 Floor, mode, confinement, level: the first that refuses wins. Where a call touches several things, each is judged and
 the strictest wins. What decides is in `tables`; what is said about it is in `reasons`.
 
-The facts name the zone where a path lies. `CONTROL` and `GUARDED` are for paths that are written. Of a memory call,
-`INSIDE` is the workspace's or the job's layer, `ELSEWHERE` the global one.
-
 Source: design, section 7.
 """
 
 from __future__ import annotations
 
 from kova_auto.core.approval import reasons
+from kova_auto.core.approval.facts import CallFacts, PathFact, Zone
 from kova_auto.core.approval.hosts import listing
 from kova_auto.core.approval.levels import Effect, Ruling, Verdict
 from kova_auto.core.approval.policy import Grant, Origin, Policy, policy_hash
 from kova_auto.core.approval.rules import granting
 from kova_auto.core.approval.safe import read_only, stays_below
 from kova_auto.core.approval.tables import Box, Cell, Reach, Row, boxes, cell, reach
-from kova_auto.core.tool import CallFacts, PathFact, Zone
 
 _STRICTNESS = (Ruling.ALLOW, Ruling.ASK, Ruling.DENY)
 _NEAR = frozenset((Zone.INSIDE, Zone.WRITE_ROOT))

@@ -1,6 +1,6 @@
 """Gather what a run may do into one frozen value, and name it by its hash.
 
-A policy is made once, from the job and what this machine allowed; a file that changes later changes later runs only.
+A policy is made from the frozen job and what this machine allowed (`core.policy`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Literal
 
 from kova_auto.core.approval.levels import ApprovalLevel, Mode
 from kova_auto.core.approval.tables import Level
-from kova_auto.core.job import JobFile
 
 HASH_VERSION = 1
 
@@ -77,34 +76,6 @@ class Policy:
     def can_ask(self) -> bool:
         """Say whether a call that needs a person can wait for one."""
         return self.attended or self.when_needed == "suspend"
-
-
-def policy_of(job: JobFile, attended: ApprovalLevel | None = None, remembered: Grants | None = None) -> Policy:
-    """Return the policy of a run of `job`.
-
-    Args:
-        job: Its own grants come first.
-        attended: Level of an attended run; None takes the job's automation level.
-        remembered: What the user's file and this machine allowed.
-    """
-    asked, granted = job.approval, job.permissions
-    own = Grants(
-        tuple(Grant(rule, Origin.JOB) for rule in granted.allow_commands),
-        tuple(Grant(tool, Origin.JOB) for tool in granted.allow_mcp_tools),
-    )
-    return Policy(
-        mode=job.mode,
-        level=job.automation if attended is None else attended,
-        grants=own.plus(remembered) if remembered else own,
-        web=granted.web,
-        write_roots=granted.write_roots,
-        read_roots=granted.read_roots,
-        sandbox=granted.sandbox,
-        commands=granted.commands,
-        network=granted.network,
-        when_needed=asked.when_needed,
-        questions=asked.questions,
-    )
 
 
 def policy_hash(policy: Policy) -> str:

@@ -5,11 +5,11 @@ A reason never names the level: how much it is trusted is nothing a model should
 
 from __future__ import annotations
 
+from kova_auto.core.approval.facts import CallFacts, PathFact
 from kova_auto.core.approval.levels import AutomationLevel, Effect
 from kova_auto.core.approval.policy import Origin, Policy
 from kova_auto.core.approval.tables import Box, Cell, Reach, Row, cell, reach, reaches
 from kova_auto.core.approval.words import segments
-from kova_auto.core.tool import CallFacts, PathFact
 
 MAX_RULES_SHOWN = 12
 _SAFE_EXAMPLES = "git log, git diff, git show, git status, ls, cat, head, wc, grep, find"

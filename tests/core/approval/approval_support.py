@@ -6,11 +6,11 @@ from typing import Literal
 
 import pytest
 
+from kova_auto.core.approval.facts import CallFacts, PathFact, Zone
 from kova_auto.core.approval.levels import ApprovalLevel, AutomationLevel, Effect, Mode
 from kova_auto.core.approval.policy import Grant, Grants, Origin, Policy
 from kova_auto.core.ids import CallId
 from kova_auto.core.message import ToolCall
-from kova_auto.core.tool import CallFacts, PathFact, Zone
 
 PROVEN = frozenset({"reading", "workspace"})
 BOTH: tuple[ApprovalLevel | AutomationLevel, ...] = (*ApprovalLevel, *AutomationLevel)

@@ -7,9 +7,9 @@ from typing import cast
 import pytest
 
 from kova_auto.core.approval.adjudicate import adjudicate
+from kova_auto.core.approval.facts import CallFacts, Zone
 from kova_auto.core.approval.levels import ApprovalLevel, AutomationLevel, Effect, Ruling
 from kova_auto.core.approval.policy import Grants, Origin
-from kova_auto.core.tool import CallFacts, Zone
 from tests.core.approval.approval_support import command, exempt, facts, policy, read, rules, written
 
 MCP = facts(Effect.OUTWARD, tool="mcp__tracker__close")

@@ -8,8 +8,9 @@ import hashlib
 import pytest
 
 from kova_auto.core.approval.levels import ApprovalLevel, AutomationLevel, Mode
-from kova_auto.core.approval.policy import Grant, Grants, Origin, Policy, policy_hash, policy_of
+from kova_auto.core.approval.policy import Grant, Grants, Origin, Policy, policy_hash
 from kova_auto.core.job import ApprovalTable, JobFile, Permissions
+from kova_auto.core.policy import policy_of
 from tests.core.approval.approval_support import exempt, rules
 
 PLAIN = Policy(Mode.AGENT, AutomationLevel.READ_ONLY)

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from kova_auto.core.approval.adjudicate import adjudicate
+from kova_auto.core.approval.facts import CallFacts, Zone
 from kova_auto.core.approval.levels import ApprovalLevel, AutomationLevel, Effect, Mode, Ruling, Verdict
 from kova_auto.core.approval.policy import Origin, policy_hash
-from kova_auto.core.tool import CallFacts, Zone
 from tests.core.approval.approval_support import at_every_level, command, facts, policy, read, rules, written
 
 READ_ONLY, WORKSPACE = AutomationLevel.READ_ONLY, AutomationLevel.WORKSPACE_WRITE

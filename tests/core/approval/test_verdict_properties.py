@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kova_auto.core.approval.adjudicate import adjudicate
+from kova_auto.core.approval.facts import CallFacts, PathFact, Zone
 from kova_auto.core.approval.levels import ApprovalLevel, AutomationLevel, Effect, Mode, Ruling
 from kova_auto.core.approval.policy import Grant, Grants, Origin, Policy, policy_hash
 from kova_auto.core.approval.tables import reaches
-from kova_auto.core.tool import CallFacts, PathFact, Zone
 from tests.core.approval.approval_support import facts
 
 Levels = type[ApprovalLevel] | type[AutomationLevel]
