@@ -1,0 +1,90 @@
+"""Providers: where they are, and what of them is never shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from kova_auto.core.provider import BUILT_IN, Dialect, Provider, Timeouts, configured
+
+KEY = "sk-live-0123456789"
+
+
+def provider(**said: object) -> Provider:
+    return configured("acme", {"base_url": "https://api.example.org/v1", **said})
+
+
+def test_a_built_in_provider_needs_only_its_key() -> None:
+    assert configured("mistral", {"api_key": KEY}) == BUILT_IN["mistral"].model_copy(update={"api_key": KEY})
+
+
+def test_settings_change_single_fields_of_a_built_in_provider() -> None:
+    changed = configured("ollama", {"base_url": "http://10.0.0.5:11434/v1", "timeouts": {"idle_s": 30}})
+    assert (changed.base_url, changed.timeouts) == ("http://10.0.0.5:11434/v1", Timeouts(idle_s=30))
+
+
+def test_a_provider_of_ones_own_needs_its_address() -> None:
+    with pytest.raises(ValueError, match="base_url"):
+        configured("acme", {"api_key": KEY})
+
+
+def test_no_provider_may_be_called_like_a_played_script() -> None:
+    with pytest.raises(ValueError, match="choose another name"):
+        configured("scripted", {"base_url": "https://api.example.org/v1"})
+
+
+def test_every_built_in_provider_can_be_asked_once_it_has_its_key() -> None:
+    assert all(BUILT_IN[name].usable or configured(name, {"api_key": KEY}).usable for name in BUILT_IN)
+    assert {name for name, known in BUILT_IN.items() if known.usable} == {"ollama", "vllm", "lmstudio", "llamacpp"}
+
+
+def test_no_secret_is_shown() -> None:
+    asked = provider(api_key=KEY, headers={"x-key": KEY})
+    assert not [text for text in (repr(asked), f"{asked}", asked.model_dump_json()) if KEY in text]
+
+
+def test_the_query_of_an_address_is_not_shown() -> None:
+    asked = provider(base_url=f"https://api.example.org/v1?key={KEY}")
+    assert (asked.place, KEY in repr(asked)) == ("https://api.example.org/v1", False)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("api_key", f"{KEY}\n"),
+        ("api_key", f" {KEY}"),
+        ("api_key", f"{KEY}\x00"),
+        ("api_key", f"{KEY}é"),
+        ("headers", {"x-key": f"{KEY}\r\nx: y"}),
+        ("headers", {"x key": KEY}),
+        ("base_url", f"https://user:{KEY}@api.example.org/v1"),
+        ("base_url", f"ftp://api.example.org/{KEY}"),
+        ("base_url", f"api.example.org/{KEY}"),
+        ("base_url", f"https://api.example.org:port/{KEY}"),
+        ("base_url", f"https://api.example.org/v1#{KEY}"),
+        ("timeouts", {"idle_s": 0}),
+        ("max_concurrent", 0),
+        ("api_kee", KEY),
+    ],
+)
+def test_what_cannot_be_sent_is_refused_without_being_shown(field: str, value: object) -> None:
+    with pytest.raises(ValueError, match=field) as caught:
+        provider(**{field: value})
+    assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("base", "url"),
+    [
+        ("https://h/v1", "https://h/v1/chat/completions"),
+        ("https://h/v1/", "https://h/v1/chat/completions"),
+        ("https://h", "https://h/chat/completions"),
+        ("https://h/v1/chat/completions", "https://h/v1/chat/completions"),
+        ("https://h/openai/v1?api-version=p", "https://h/openai/v1/chat/completions?api-version=p"),
+    ],
+)
+def test_an_endpoint_stands_below_the_base(base: str, url: str) -> None:
+    assert provider(base_url=base).url("chat/completions") == url
+
+
+def test_strict_servers_get_nothing_back_that_they_did_not_ask_for() -> None:
+    assert BUILT_IN["groq"].dialect == Dialect(max_tokens_key="max_completion_tokens", echo=())
