@@ -30,7 +30,7 @@ SAID = Usage(input_tokens=12, output_tokens=3)
         ),
         ([usage(12, 3), TEXT, {**delta("stop"), "usage": {"prompt_tokens": 0, "completion_tokens": 0}}], SAID),
         ([TEXT, delta("stop"), usage(12, 3), usage(12, 3), usage(12, 3)], SAID),
-        ([TEXT, {**delta("stop"), "x_groq": {"id": "r", "usage": COUNT}}], SAID),
+        ([TEXT, {**delta("stop"), "x_groq": {"usage": COUNT}}], SAID),
         ([TEXT, {"choices": [{"delta": {}, "finish_reason": "stop", "usage": COUNT}]}], SAID),
         (
             [TEXT, delta("stop"), {"usage": {"prompt_tokens": "x", "completion_tokens": 3}, "choices": []}],

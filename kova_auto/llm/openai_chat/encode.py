@@ -77,6 +77,8 @@ class _History:
             match message:
                 case UserMessage():
                     told.extend(message.parts)
+                case AssistantMessage() if not message.calls and not message.text.strip():
+                    pass  # Nothing was said.
                 case AssistantMessage():
                     self._tell(found, told)
                     told = self._exchange(found, message)
@@ -94,12 +96,13 @@ class _History:
 
     def _exchange(self, found: list[Body], message: AssistantMessage) -> list[Part]:
         """Add a reply and its results; return the images, which a tool message cannot hold."""
-        if not message.calls and not message.text.strip():
-            return []
         extras, call_extras = given_back(message.raw, self._provider, self._request.model)
-        spoken: Body = {**extras, "role": "assistant", "content": message.text}
+        text = message.text
+        if found and found[-1]["role"] == "assistant":  # It went on without having been told anything.
+            text = f"{found.pop()['content']}{text}"
+        spoken: Body = {**extras, "role": "assistant", "content": text}
         if message.calls:
-            if not message.text.strip():
+            if not text.strip():
                 spoken["content"] = None if self._provider.dialect.null_content else ""
             padded = [*call_extras, *({} for _ in message.calls)]
             spoken["tool_calls"] = [self._call(call, more) for call, more in zip(message.calls, padded, strict=False)]
