@@ -19,6 +19,7 @@ from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow
 class Listener(Value):
     """Name the receiver that a command started on loopback: it takes the place of the job's endpoints."""
 
+    name: str
     url: str
     secret: str = Field(repr=False)
 

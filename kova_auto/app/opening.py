@@ -20,8 +20,6 @@ from kova_auto.core.ports import Clock
 from kova_auto.core.provider import Provider
 from kova_auto.llm.catalog import NoModel, Pin, pick
 
-LISTENER = "listen"
-
 
 @dataclass(frozen=True, slots=True)
 class Opening:
@@ -62,11 +60,11 @@ class Opening:
         """
         job = self.loader(Path(ask.job))
         if ask.listener:
-            job = job.model_copy(update={"notify": (Notify(endpoint=LISTENER),)})
+            job = job.model_copy(update={"notify": (Notify(endpoint=ask.listener.name),)})
         inputs = inputs_of(job, ask.inputs)
         pin = pick(job.models, self.providers(), has_script=job.script_text is not None)
         if isinstance(pin, NoModel):
-            raise ConfigError(pin.reason, path=job.path, key="model", hint=pin.hint)
+            raise ConfigError(pin.reason, path=job.path, key="model")
         key = requested_run_id(JobName(job.name), ask.asked_at, ask.key)
         opened = self._event(key, job, pin, inputs, Origin.REQUEST, ask.level)
         if not ask.staged:
@@ -94,7 +92,7 @@ class Opening:
             inputs=inputs,
             level=level,
             scripted=isinstance(pin, Pin) and pin.scripted,
-            model=pin.model if isinstance(pin, Pin) else "none",
+            model=pin.name if isinstance(pin, Pin) else "none",
             workspace=str(self.copies.target(key, workspace)) if job.isolation == "copy" else job.workspace,
         )
 

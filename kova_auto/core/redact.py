@@ -71,11 +71,13 @@ class Redactor:
 
     def redact(self, text: str) -> str:
         """Replace every secret by `[redacted:NAME]`, and every well-known shape of a key by its kind."""
-        if any(
-            form in text for form in self._forms
-        ):  # far quicker than the pattern, and nearly always the answer is no
-            text = self._pattern.sub(lambda match: self._labels[match[0]], text)
-        return redact_shapes(text)
+        return redact_shapes(self.redact_known(text))
+
+    def redact_known(self, text: str) -> str:
+        """Replace every secret by `[redacted:NAME]`, and nothing else."""
+        if any(form in text for form in self._forms):  # Far quicker than the pattern, and nearly always a no.
+            return self._pattern.sub(lambda match: self._labels[match[0]], text)
+        return text
 
 
 def _forms(secret: str) -> Iterator[str]:

@@ -17,6 +17,11 @@ from kova_auto.core.value import Value
 EXCERPT = 500
 
 
+def _line(text: str) -> str:
+    """Return text that any database keeps: what a model or a receiver said may hold a NUL, and PostgreSQL cannot."""
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
 class RunRow(Value):
     """Show one run in a list.
 
@@ -94,8 +99,8 @@ class DeliveryRow(Value):
 
 def run_row(state: RunState) -> RunRow:
     """Return the row of one run."""
-    request, finished, attempt = state.request, state.finished, state.replies[state.first_reply :]
-    results = [call.result for call in state.calls.values() if call.result]
+    request, finished = state.request, state.finished
+    results = [call.result.status for call in state.calls.values() if call.result is not None]
     wake_at, resting = _waiting(state)
     return RunRow(
         run_id=state.run_id,
@@ -107,7 +112,7 @@ def run_row(state: RunState) -> RunRow:
         finished_at=state.finished_at,
         execution=state.execution,
         outcome=finished.outcome if finished else None,
-        reason=finished.reason if finished else "",
+        reason=_line(finished.reason) if finished else "",
         partial=bool(finished and finished.partial),
         scripted=request.scripted,
         staged=request.staged,
@@ -116,13 +121,13 @@ def run_row(state: RunState) -> RunRow:
         level=level_of(state),
         workspace=request.workspace,
         attempt=state.attempt,
-        iterations=len(attempt),
+        iterations=len(state.replies) - state.first_reply,
         calls=len(state.calls),
-        denied=sum(result.status is ResultStatus.DENIED for result in results),
-        unknown=sum(result.status is ResultStatus.UNKNOWN for result in results),
+        denied=results.count(ResultStatus.DENIED),
+        unknown=results.count(ResultStatus.UNKNOWN),
         tokens=state.usage.tokens,
         cost_usd=state.usage.cost_usd,
-        answer_excerpt=finished.answer[:EXCERPT] if finished else "",
+        answer_excerpt=_line(finished.answer[:EXCERPT]) if finished else "",
         answer_hash=finished.answer_hash if finished else "",
         wake_at=wake_at,
         resting=resting,
@@ -153,12 +158,12 @@ def approval_rows(state: RunState) -> tuple[ApprovalRow, ...]:
             run_id=state.run_id,
             call_id=call_id,
             job=JobName(state.job.name),
-            tool=call.call.tool,
-            reason=call.verdict.reason if call.verdict else "",
+            tool=_line(call.call.tool),
+            reason=_line(call.verdict.reason) if call.verdict else "",
             requested_at=call.approval.at,
             expires_at=call.approval.expires_at,
             decision=call.decision.decision if call.decision else None,
-            decided_by=call.decision.by if call.decision else None,
+            decided_by=_line(call.decision.by) if call.decision else None,
             decided_at=call.decision.at if call.decision else None,
             open=call.awaits_person and state.finished is None,
         )
@@ -184,8 +189,8 @@ def delivery_rows(state: RunState) -> tuple[DeliveryRow, ...]:
             next_at=owed.next_at,
             expires_at=owed.expires_at,
             http_status=owed.http_status,
-            result=owed.result,
-            detail=owed.detail,
+            result=_line(owed.result),
+            detail=_line(owed.detail),
         )
         for owed in state.deliveries.values()
     )

@@ -72,11 +72,11 @@ class Courier:
                 continue
             bell.clear()
 
-    async def deliver_due(self) -> int:
-        """Make one attempt at each duty that is due now, and return how many were made."""
+    async def deliver_due(self, *, only: RunId | None = None) -> int:
+        """Make one attempt at each duty that is due now, or at those of one run; return how many were made."""
         now, queues = self.clock.now(), defaultdict[str, list[DeliveryRow]](list)
         for row in await self.views.due_deliveries(now):
-            if self._paused.get(row.endpoint, now) <= now:
+            if self._paused.get(row.endpoint, now) <= now and only in {None, row.run_id}:
                 queues[row.endpoint].append(row)
         counts = await asyncio.gather(*(self._in_turn(rows) for rows in queues.values()))
         return sum(counts)

@@ -23,15 +23,28 @@ LOG = logging.getLogger(__name__)
 
 
 class Engine:
-    """Advance the runs of one worker."""
+    """Advance the runs of one worker.
+
+    Attributes:
+        stopping: Set its events to end every drive.
+        running: How many runs are being driven now.
+    """
 
     def __init__(self, world: World, bells: Bells, *, lease: timedelta = driver.LEASE) -> None:
         """Take the worker's world; `bells` are shared with whoever appends facts to its runs."""
         self._world, self._bells, self._lease = world, bells, lease
         self.stopping = Stopping(gently=asyncio.Event(), now=asyncio.Event())
+        self.running = 0
 
     async def advance(self, run_id: RunId) -> Advanced:
         """Bring a run as far as it goes now; never raises but for cancellation."""
+        self.running += 1
+        try:
+            return await self._advance(run_id)
+        finally:
+            self.running -= 1
+
+    async def _advance(self, run_id: RunId) -> Advanced:
         try:
             return await driver.advance(run_id, self._world, self._bells, self.stopping, lease=self._lease)
         except FencedError:

@@ -15,7 +15,7 @@ from kova_auto.core.delivery.outcome import (
     classify,
     next_state,
 )
-from kova_auto.core.delivery.owed import DeliveryStatus
+from kova_auto.core.owed import DeliveryStatus
 from kova_auto.core.delivery.retry import SCHEDULE_S
 from kova_auto.core.net.http import BodyEnd, FailureKind, HttpFailure, HttpResponse
 

@@ -1,0 +1,60 @@
+"""Find the endpoint of a name: those of the settings, and the receivers that commands started on loopback."""
+
+from __future__ import annotations
+
+from kova_auto.app.control import Listener
+from kova_auto.app.vault import Vault
+from kova_auto.core.delivery.signature import parse_secret
+from kova_auto.core.delivery.target import FormatName, Target
+from kova_auto.core.errors import ConfigError
+from kova_auto.core.ids import EndpointName
+from kova_auto.core.net.address import parse_cidr
+from kova_auto.core.secret import SecretRef
+from kova_auto.settings.model import Settings
+
+LOOPBACK = "127.0.0.0/8"
+
+
+class Endpoints:
+    """Resolve names to targets, their secrets fetched at that moment."""
+
+    def __init__(self, settings: Settings, vault: Vault) -> None:
+        """Take the settings' endpoints."""
+        self._settings, self._vault = settings, vault
+        self._listeners: dict[str, Listener] = {}
+
+    def listen(self, name: str, listener: Listener) -> None:
+        """Know a receiver of a command, for as long as this process lives."""
+        self._vault.remember(name, listener.secret)
+        self._listeners[name] = listener
+
+    def target(self, name: EndpointName) -> Target:
+        """Return an endpoint.
+
+        Raises:
+            ConfigError: There is none of this name, or a secret of it cannot be had.
+        """
+        if listener := self._listeners.get(name):
+            return Target(
+                name=name,
+                format=FormatName.STANDARD,
+                url=listener.url,
+                secrets=(parse_secret(listener.secret),),
+                allow_http=True,
+                allow_cidrs=(parse_cidr(LOOPBACK),),
+            )
+        table = self._settings.endpoints.get(name)
+        if table is None:
+            known = ", ".join(sorted(self._settings.endpoints)) or "none"
+            message = f"there is no endpoint {name}; the settings have {known}"
+            raise ConfigError(message, key=f"endpoints.{name}", hint="kova-auto endpoints list shows them")
+        key = f"endpoints.{name}.secret"
+        return Target(
+            name=name,
+            format=table.format,
+            url=self._vault.value(table.url) if isinstance(table.url, SecretRef) else table.url,
+            secrets=(parse_secret(self._vault.value(table.secret), key=key),) if table.secret else (),
+            allow_http=table.allow_http,
+            allow_cidrs=tuple(parse_cidr(text) for text in table.allow_cidrs),
+            timeout_s=table.timeout.total_seconds(),
+        )

@@ -1,0 +1,168 @@
+"""Build everything once: the only place where adapters are constructed and handed to the loops."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from kova_auto import __version__
+from kova_auto.app.checkpoints import RunCheckpoints
+from kova_auto.app.control import RunAsk, Status, Told
+from kova_auto.app.endpoints import Endpoints
+from kova_auto.app.local import LocalControl
+from kova_auto.app.models import Models
+from kova_auto.app.opening import Opening
+from kova_auto.app.places import HousePlaces, places_of
+from kova_auto.app.staging import Copies
+from kova_auto.app.tooling import Tooling, tooling_of
+from kova_auto.app.vault import Vault
+from kova_auto.clock import SystemClock
+from kova_auto.core.delivery.outcome import AttemptOutcome
+from kova_auto.core.event import RunRequested
+from kova_auto.core.ids import EndpointName
+from kova_auto.core.job import Job
+from kova_auto.core.policy import policy_of
+from kova_auto.core.ports import Clock
+from kova_auto.core.provider import Provider, configured
+from kova_auto.core.run import RunState
+from kova_auto.core.schedule.zone import parse_zone
+from kova_auto.delivery.courier import Courier
+from kova_auto.engine.bells import Bells
+from kova_auto.engine.service import Engine
+from kova_auto.engine.world import World
+from kova_auto.net.exchange import GuardedExchange
+from kova_auto.scheduling.jobfiles import load_job
+from kova_auto.settings.model import Settings
+from kova_auto.store.store import Store, open_store
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """Hold one service: its adapters and its loops. Close it when done."""
+
+    settings: Settings
+    clock: Clock
+    places: HousePlaces
+    vault: Vault
+    store: Store
+    bells: Bells
+    tooling: Tooling
+    models: Models
+    opening: Opening
+    engine: Engine
+    courier: Courier
+    control: LocalControl
+
+    async def close(self) -> None:
+        """End what was left running and let go of the database."""
+        await self.tooling.commands.close()
+        await self.models.close()
+        await self.store.close()
+
+
+def database_of(settings: Settings, vault: Vault) -> str | Path:
+    """Return where the journal is."""
+    return settings.database_file if settings.database == "sqlite" else vault.value(settings.database)
+
+
+async def build(settings: Settings, environ: Mapping[str, str], *, clock: Clock | None = None) -> House:
+    """Build a service; for SQLite the caller owns the data directory.
+
+    Raises:
+        KovaError: The settings or the database cannot be used.
+    """
+    clock, vault, bells = clock or SystemClock(), Vault(settings, environ), Bells()
+    places = places_of(settings, environ)
+    store = await asyncio.to_thread(open_store, database_of(settings, vault), create=True, guard=vault.guard)
+    exchange = GuardedExchange()
+    tooling = tooling_of(places, environ, vault, store.journal, exchange)
+
+    def providers() -> Mapping[str, Provider]:
+        return {name: configured(name, table.said(vault.value)) for name, table in settings.providers.items()}
+
+    models, copies, endpoints = Models(providers), Copies(places.work), Endpoints(settings, vault)
+    worker = f"{socket.gethostname()}:{os.getpid()}"
+    courier = Courier(store.journal, store.views, clock, exchange, endpoints.target, vault.redact, bells.told, worker)
+    opening = Opening(clock, providers, copies, _loader(settings))
+    world = World(
+        clock=clock,
+        journal=store.journal,
+        views=store.views,
+        toolbox=tooling.toolbox,
+        models=models.of,
+        policies=lambda state: policy_of(state.job, state.request.level),
+        redact=vault.redact,
+        zone=lambda state: _zone(state, settings),
+        prepare=copies.prepare,
+        tidy=copies.remove,
+        worker=worker,
+        system=f"{platform.system()} {platform.machine()}",
+    )
+    engine = Engine(world, bells)
+    desk = _Desk(settings, clock, clock.now(), opening, endpoints, courier, engine)
+    control = LocalControl(
+        journal=store.journal,
+        views=store.views,
+        ledger=store.ledger,
+        bells=bells,
+        clock=clock,
+        checkpoints=RunCheckpoints(tooling.roots, store.journal),
+        opening=desk.open,
+        testing=desk.test,
+        describe=desk.describe,
+    )
+    return House(settings, clock, places, vault, store, bells, tooling, models, opening, engine, courier, control)
+
+
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    """Answer what the control cannot from the journal alone."""
+
+    settings: Settings
+    clock: Clock
+    started_at: datetime
+    opening: Opening
+    endpoints: Endpoints
+    courier: Courier
+    engine: Engine
+
+    def open(self, ask: RunAsk) -> RunRequested:
+        """Return what opens the run that is asked for, its listener known as an endpoint from now on."""
+        if ask.listener:
+            self.endpoints.listen(ask.listener.name, ask.listener)
+        return self.opening.of_request(ask)
+
+    async def test(self, name: str, outcome: str) -> Told:
+        """Send an endpoint a test message."""
+        del outcome
+        result = await self.courier.test(EndpointName(name))
+        delivered = result.outcome is AttemptOutcome.DELIVERED
+        return Told(delivered=delivered, result=result.outcome, http_status=result.status, detail=result.detail)
+
+    def describe(self) -> Status:
+        """Describe the service."""
+        kind = "sqlite" if self.settings.database == "sqlite" else "postgresql"
+        return Status(
+            pid=os.getpid(), version=__version__, started_at=self.started_at, running=self.engine.running, database=kind
+        )
+
+
+def _loader(settings: Settings) -> Callable[[Path], Job]:
+    names = tuple(settings.endpoints)
+
+    def load(path: Path) -> Job:
+        return load_job(path, timezone=settings.timezone, endpoints=names)
+
+    return load
+
+
+def _zone(state: RunState, settings: Settings) -> ZoneInfo:
+    schedule = state.job.schedule
+    return parse_zone(schedule.timezone if schedule and schedule.timezone else settings.timezone)

@@ -1,0 +1,101 @@
+"""Run the three loops of a service until it is asked to stop, or one run of a command's own."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import timedelta
+
+from kova_auto.app.house import House
+from kova_auto.core.ids import RunId
+from kova_auto.engine.backends.embedded import Embedded
+from kova_auto.engine.bells import Ear, heard
+from kova_auto.engine.dispatch import Advanced
+from kova_auto.scheduling.alarm import AlarmClock
+from kova_auto.scheduling.book import JobBook
+from kova_auto.scheduling.scheduler import Scheduler
+
+LOG = logging.getLogger(__name__)
+DRAIN = timedelta(seconds=30)
+LONGEST_NAP_S = 30.0
+
+
+async def serve(house: House, stop: asyncio.Event, *, drain: timedelta = DRAIN) -> None:
+    """Keep schedule, runs and deliveries going until `stop` is set.
+
+    Steps under way may end for as long as `drain` lasts; what still runs then is cut off, and goes on from exactly
+    that step at the next start.
+    """
+    book = JobBook(house.settings.jobs_dir, timezone=house.settings.timezone, endpoints=tuple(house.settings.endpoints))
+    scheduler = Scheduler(
+        book, house.store.ledger, house.store.views, house.clock, house.opening.of_occurrence, house.bells.work
+    )
+    alarm = AlarmClock(longest=house.settings.max_sleep)
+    engine = Embedded(house.store.views, house.clock, house.bells)
+    alarm.start()
+    with house.bells.hung(Ear.WORK) as bell:
+        loops = [
+            asyncio.create_task(scheduler.serve(alarm, stop), name="schedule"),
+            asyncio.create_task(
+                engine.serve(house.engine.advance, slots=house.settings.max_concurrent_runs, stop=stop), name="runs"
+            ),
+            asyncio.create_task(house.courier.serve(bell, stop), name="deliveries"),
+        ]
+        try:
+            await _until_stopped(loops, stop)
+        finally:
+            stop.set()
+            house.engine.stopping.gently.set()
+            alarm.rang.set()
+            house.bells.work()
+            await _drain(house, loops, drain)
+            alarm.stop()
+
+
+async def _until_stopped(loops: list[asyncio.Task[None]], stop: asyncio.Event) -> None:
+    """Wait for the stop; a loop that ends by itself ends the service, so that whoever supervises it sees."""
+    stopped = asyncio.create_task(stop.wait())
+    await asyncio.wait({stopped, *loops}, return_when=asyncio.FIRST_COMPLETED)
+    stopped.cancel()
+    for loop in loops:
+        if loop.done():
+            await loop
+
+
+async def _drain(house: House, loops: list[asyncio.Task[None]], drain: timedelta) -> None:
+    if house.engine.running:
+        LOG.info("stopping: %d runs end their step, for at most %d s", house.engine.running, drain.total_seconds())
+    _, late = await asyncio.wait(loops, timeout=drain.total_seconds())
+    if late:
+        house.engine.stopping.now.set()
+        await asyncio.wait(late, timeout=drain.total_seconds())
+    for loop in loops:
+        loop.cancel()
+    await asyncio.gather(*loops, return_exceptions=True)
+
+
+async def drive_one(house: House, run_id: RunId, stop: asyncio.Event) -> Advanced:
+    """Advance one run until it has finished, rests for a person, or `stop` is set; leave every other run alone."""
+    with house.bells.hung(Ear.WORK) as bell:
+        while True:
+            advanced = await house.engine.advance(run_id)
+            row = await house.store.views.run(run_id)
+            if stop.is_set() or advanced is Advanced.DONE or row is None:
+                return advanced
+            if advanced is Advanced.SUSPENDED and row.execution == "suspended":
+                return advanced
+            now = house.clock.now()
+            wait_s = (row.wake_at - now).total_seconds() if row.wake_at else 1.0
+            await heard(bell, min(max(wait_s, 0.05), LONGEST_NAP_S))
+
+
+async def deliver_one(house: House, run_id: RunId, *, patience: timedelta) -> None:
+    """Make the attempts that a run's duties want, for as long as any is due within `patience`."""
+    deadline = house.clock.now() + patience
+    while True:
+        await house.courier.deliver_due(only=run_id)
+        rows = await house.store.views.deliveries(run_id=run_id)
+        waits = [row.next_at or house.clock.now() for row in rows if row.status in {"pending", "waiting"}]
+        if not waits or min(waits) > deadline:
+            return
+        await asyncio.sleep(max((min(waits) - house.clock.now()).total_seconds(), 0.05))

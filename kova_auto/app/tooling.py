@@ -1,0 +1,71 @@
+"""Build the tools of a service, and what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kova_auto.app.places import HousePlaces
+from kova_auto.app.vault import Vault
+from kova_auto.core.net.http import Exchange
+from kova_auto.core.ports import Journal
+from kova_auto.core.secret import SecretRef
+from kova_auto.tools.bash import BashTool
+from kova_auto.tools.commands import Commands, Host
+from kova_auto.tools.edit import EditTool
+from kova_auto.tools.glob import GlobTool
+from kova_auto.tools.grep import GrepTool
+from kova_auto.tools.nothing import NothingToReportTool
+from kova_auto.tools.question import QuestionTool
+from kova_auto.tools.read import ReadTool
+from kova_auto.tools.roots import Roots
+from kova_auto.tools.sandbox import landlock
+from kova_auto.tools.sandbox.plan import hidden_places
+from kova_auto.tools.sandbox.select import Sandbox, find_bwrap
+from kova_auto.tools.tasks import TaskOutputTool, TaskStopTool
+from kova_auto.tools.todo import TodoTool
+from kova_auto.tools.toolbox import LocalToolbox
+from kova_auto.tools.web_fetch import WebFetchTool
+from kova_auto.tools.write import WriteTool
+
+
+@dataclass(frozen=True, slots=True)
+class Tooling:
+    """Hold the toolbox with what else it is made of."""
+
+    toolbox: LocalToolbox
+    commands: Commands
+    roots: Roots
+    sandbox: Sandbox
+
+
+def tooling_of(
+    places: HousePlaces, environ: Mapping[str, str], vault: Vault, journal: Journal, exchange: Exchange
+) -> Tooling:
+    """Build the tools, in the order in which the model is told of them."""
+    scratch = places.work / "scratch"
+    scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+    hidden = hidden_places(places.home, (*places.secret, places.data))
+    sandbox = Sandbox(scratch, hidden, bwrap=find_bwrap(), landlock_abi=landlock.abi())
+
+    def secret(reference: SecretRef) -> str:
+        return vault.value(reference)
+
+    host = Host(places.work, environ, hidden, places.toolchains, secret)
+    commands, roots = Commands(sandbox, host), Roots(secret=places.secret, control=places.control)
+    tools = (
+        ReadTool(roots, journal.blob),
+        WriteTool(roots),
+        EditTool(roots),
+        GlobTool(roots),
+        GrepTool(roots),
+        BashTool(commands),
+        TaskOutputTool(commands),
+        TaskStopTool(commands),
+        WebFetchTool(exchange),
+        TodoTool(),
+        QuestionTool(),
+        NothingToReportTool(),
+    )
+    toolbox = LocalToolbox(tools, redact=vault.redact, holds_secret=vault.holds)
+    return Tooling(toolbox, commands, roots, sandbox)

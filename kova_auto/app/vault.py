@@ -1,0 +1,78 @@
+"""Know the secrets of this service: fetch each when it is needed, and take all of them out of text.
+
+A secret is remembered from the moment it is fetched, so that whatever it went into can be redacted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+
+from kova_auto.core.errors import ConfigError
+from kova_auto.core.redact import Redactor
+from kova_auto.core.secret import SecretRef
+from kova_auto.settings.model import Settings
+from kova_auto.settings.secrets import read_secret
+
+
+class Vault:
+    """Hold what was fetched so far."""
+
+    def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
+        """Fetch every secret of the settings that can be had now; the others are reported when they are needed."""
+        self._environ, self._base = environ, settings.path.parent
+        self._known: dict[str, str] = {}
+        self._redactor = Redactor({})
+        for _, reference in settings.secrets:
+            with contextlib.suppress(ConfigError):
+                self.value(reference)
+
+    def value(self, reference: SecretRef, base: Path | None = None) -> str:
+        """Return a secret.
+
+        Args:
+            reference: Where it is.
+            base: Directory at which a relative file begins; None for the settings' own.
+
+        Raises:
+            ConfigError: There is none, or it is empty.
+        """
+        secret = read_secret(reference, self._environ, base=base or self._base)
+        self.remember(reference.source, secret)
+        return secret
+
+    def remember(self, name: str, secret: str) -> None:
+        """Redact a secret from now on."""
+        if self._known.get(name) != secret:
+            self._known[name] = secret
+            self._redactor = Redactor({label.replace(" ", ":"): value for label, value in self._known.items()})
+
+    def redact(self, text: str) -> str:
+        """Take every known secret out of a text, and what has the well-known shape of a key."""
+        return self._redactor.redact(text)
+
+    def guard(self, text: str) -> str:
+        """Take every known secret out of a text, and nothing else: the last look before it is written."""
+        return self._redactor.redact_known(text)
+
+    def holds(self, text: str) -> bool:
+        """Say whether a text holds a known secret."""
+        return self.guard(text) != text
+
+
+class RedactingFilter(logging.Filter):
+    """Take secrets out of every record before it is written to a log."""
+
+    def __init__(self, vault: Vault) -> None:
+        """Ask `vault` at the moment of writing."""
+        super().__init__()
+        self._vault = vault
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Replace the message by its redacted form; always lets it through."""
+        record.msg, record.args = self._vault.redact(record.getMessage()), None
+        if record.exc_info and not record.exc_text:
+            record.exc_text = self._vault.redact(logging.Formatter().formatException(record.exc_info))
+        return True

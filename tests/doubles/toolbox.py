@@ -1,0 +1,71 @@
+"""Tools that only remember: what the engine's tests let a model call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field
+
+from kova_auto.core.approval.levels import Effect, Mode, Verdict
+from kova_auto.core.message import ResultStatus, ToolCall, ToolResult, ToolSpec, told
+from kova_auto.core.run import CallState
+from kova_auto.core.tool import CallFacts, PathFact, ProcessAnnounced, Scene, ToolFact, ToolOutput, Zone
+
+
+@dataclass
+class Hands:
+    """Do what tools are asked, and count it.
+
+    Attributes:
+        effects: What each known tool declares.
+        done: Calls whose effect happened, in order.
+        waits: Tools whose work never ends by itself.
+        safe: Tools that may run again.
+        starting: Called when an effect is about to happen; raising plays a crash.
+    """
+
+    effects: Mapping[str, Effect] = field(
+        default_factory=lambda: {"look": Effect.READ, "change": Effect.WRITE, "run": Effect.COMMAND}
+    )
+    done: list[str] = field(default_factory=list)
+    waits: frozenset[str] = frozenset()
+    safe: frozenset[str] = frozenset({"look"})
+    settled: list[str] = field(default_factory=list)
+    recovered: list[str] = field(default_factory=list)
+    broken: frozenset[str] = frozenset()
+    working: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def specs(self, scene: Scene, mode: Mode) -> tuple[ToolSpec, ...]:
+        del scene, mode
+        return tuple(ToolSpec(name=name, description=name, parameters={"type": "object"}) for name in self.effects)
+
+    def replay_safe(self, tool: str) -> bool:
+        return tool in self.safe
+
+    async def facts(self, call: ToolCall, scene: Scene) -> CallFacts:
+        effect = self.effects.get(call.tool)
+        writes = effect is Effect.WRITE
+        paths = (PathFact(f"{scene.workspace}/a.txt", Zone.INSIDE, writes),) if effect is not Effect.COMMAND else ()
+        command = str(call.args.get("command", "")) if effect is Effect.COMMAND else None
+        problem = "wanted text" if call.args.get("path") == 7 else ""
+        confinable = frozenset({"reading", "workspace"})
+        return CallFacts(call, effect, problem=problem, paths=paths, command=command, confinable=confinable)
+
+    async def execute(self, call: ToolCall, verdict: Verdict, scene: Scene) -> AsyncGenerator[ToolFact, None]:
+        del verdict
+        if call.tool in self.broken:
+            raise ZeroDivisionError
+        if self.effects[call.tool] is Effect.COMMAND:
+            yield ProcessAnnounced(pid=4242, started="77")
+        self.working.set()
+        if call.tool in self.waits:
+            await asyncio.Event().wait()
+        self.done.append(f"{scene.call_id} {call.tool}")
+        yield ToolOutput(told(ResultStatus.OK, f"{call.tool} is done"))
+
+    async def recover(self, call: CallState, scene: Scene) -> ToolResult:
+        self.recovered.append(f"{scene.call_id} {call.call.tool}")
+        return told(ResultStatus.UNKNOWN, "it was cut off")
+
+    async def settle(self, scene: Scene) -> None:
+        self.settled.append(scene.run_id)

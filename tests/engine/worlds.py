@@ -1,0 +1,85 @@
+"""A worker's world made of doubles."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from tests.doubles.model import ScriptedModel
+
+from kova_auto.core.event import Event
+from kova_auto.core.ids import RunId
+from kova_auto.core.message import ModelReply
+from kova_auto.core.policy import policy_of
+from kova_auto.core.ports import Model
+from kova_auto.core.run import RunState
+from kova_auto.engine.bells import Bells
+from kova_auto.engine.dispatch import Advanced
+from kova_auto.engine.service import Engine
+from kova_auto.engine.world import World
+from tests.doubles.journal import MemoryJournal
+from tests.doubles.toolbox import Hands
+from tests.support import a_request, at
+
+RUN = RunId("nightly@20261201T060000Z")
+
+
+@dataclass
+class HandClock:
+    """Stand still until a test moves it."""
+
+    instant: datetime = at("06:00:00")
+
+    def now(self) -> datetime:
+        return self.instant
+
+    def later(self, seconds: float) -> None:
+        self.instant += timedelta(seconds=seconds)
+
+
+@dataclass
+class Stage:
+    """Hold one journal, and make workers that share it."""
+
+    journal: MemoryJournal = field(default_factory=MemoryJournal)
+    clock: HandClock = field(default_factory=HandClock)
+    hands: Hands = field(default_factory=Hands)
+    bells: Bells = field(default_factory=Bells)
+
+    async def opened(self, **changes: object) -> RunState:
+        state, _ = await self.journal.open(a_request(RUN, **changes))
+        return state
+
+    def engine(self, *replies: ModelReply, worker: str = "one", model: Model | None = None) -> Engine:
+        player = model or ScriptedModel(*replies)
+        world = World(
+            clock=self.clock,
+            journal=self.journal,
+            views=self.journal,
+            toolbox=self.hands,
+            models=lambda _: player,
+            policies=lambda state: policy_of(state.job, state.request.level),
+            redact=lambda text: text.replace("hunter2-hunter2", "[redacted]"),
+            zone=lambda _: ZoneInfo("UTC"),
+            prepare=_nothing,
+            tidy=_nothing,
+            worker=worker,
+            system="Linux",
+        )
+        return Engine(world, self.bells)
+
+    async def advance(self, *replies: ModelReply) -> Advanced:
+        return await self.engine(*replies).advance(RUN)
+
+    async def facts(self) -> Sequence[Event]:
+        return [event for _, event in await self.journal.events(RUN)]
+
+    async def kinds(self) -> list[str]:
+        return [event.kind for event in await self.facts()]
+
+
+async def _nothing(_: RunState) -> None:
+    await asyncio.sleep(0)
