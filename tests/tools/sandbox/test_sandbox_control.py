@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kova_auto.core.errors import ToolFailedError
+from kova_auto.tools.sandbox.control import Controls, set_aside, survey
+from kova_auto.tools.sandbox.git import linked_gitdir
+from tests.tools.sandbox.breakout import git
+
+
+def a_tree(top: Path, *names: str) -> Path:
+    """Make files, and directories where a name ends in a slash."""
+    for name in names:
+        path = top / name
+        (path if name.endswith("/") else path.parent).mkdir(parents=True, exist_ok=True)
+        if not name.endswith("/"):
+            path.write_text("x")
+    return top
+
+
+def below(top: Path, paths: tuple[Path, ...] | frozenset[Path]) -> list[str]:
+    return sorted(str(path.relative_to(top)) for path in paths)
+
+
+REPOSITORY = (".git/HEAD", ".git/config", ".git/hooks/", ".git/info/exclude", ".git/objects/", ".git/refs/")
+
+
+def test_a_repository_is_pinned_and_what_makes_git_run_code_is_masked(tmp_path: Path) -> None:
+    found = survey([a_tree(tmp_path, *REPOSITORY, ".kova/memory/")])
+
+    assert (below(tmp_path, found.pins), below(tmp_path, found.masks), below(tmp_path, found.voids)) == (
+        [".git"],
+        [".git/config", ".git/hooks", ".git/info", ".kova"],
+        [],
+    )
+    assert below(tmp_path, found.absent) == [
+        ".git/commondir",
+        ".git/config.worktree",
+        ".git/gitdir",
+        ".git/objects/info/alternates",
+    ]
+
+
+def test_directories_that_are_missing_are_held_empty(tmp_path: Path) -> None:
+    bare = survey([a_tree(tmp_path / "bare", "file")])
+    repository = survey([a_tree(tmp_path / "repository", ".git/HEAD", ".git/config", ".git/objects/")])
+
+    assert below(tmp_path / "bare", bare.voids) == [".git", ".kova"]
+    assert below(tmp_path / "repository", repository.voids) == [".git/hooks", ".git/info", ".kova"]
+
+
+def test_a_mount_point_of_another_command_counts_as_missing(tmp_path: Path) -> None:
+    root = a_tree(tmp_path, ".git/", ".kova/")
+
+    found = survey([root], voids=[root / ".git", root / ".kova"])
+
+    assert (found.masks, found.pins, below(root, found.voids)) == ((), (), [".git", ".kova"])
+
+
+def test_control_files_are_masked_however_deep_and_however_written(tmp_path: Path) -> None:
+    names = ("AGENTS.md", ".vscode/tasks.json", "a/b/.envrc", "a/.NPMRC", "a/lib/.git", ".github/workflows/ci.yml")
+    found = survey([a_tree(tmp_path, *names, ".github/other.yml", "a/agents.txt", ".git/", ".kova/")])
+
+    assert [name for name in below(tmp_path, found.masks) if not name.startswith(".git/")] == [
+        ".github/workflows",
+        ".kova",
+        ".vscode",
+        "AGENTS.md",
+        "a/.NPMRC",
+        "a/b/.envrc",
+        "a/lib/.git",
+    ]
+    assert below(tmp_path, found.pins) == [".git", ".github"]
+
+
+def test_submodules_and_worktrees_are_held_too(tmp_path: Path) -> None:
+    module = (".git/modules/a/b/HEAD", ".git/modules/a/b/config", ".git/modules/a/b/objects/")
+    tree = (".git/worktrees/t/commondir", ".git/worktrees/t/gitdir", ".git/worktrees/t/HEAD")
+    found = survey([a_tree(tmp_path, *REPOSITORY, *module, *tree, ".kova/")])
+
+    assert {".git/modules", ".git/modules/a", ".git/modules/a/b", ".git/worktrees", ".git/worktrees/t"} <= set(
+        below(tmp_path, found.pins)
+    )
+    assert {".git/modules/a/b/config", ".git/worktrees/t/commondir", ".git/worktrees/t/gitdir"} <= set(
+        below(tmp_path, found.masks)
+    )
+    assert {".git/modules/a/b/hooks", ".git/modules/a/b/info"} <= set(below(tmp_path, found.voids))
+
+
+@pytest.mark.parametrize("name", [".git", ".kova"])
+def test_a_link_that_a_command_could_replace_is_refused(tmp_path: Path, name: str) -> None:
+    a_tree(tmp_path, "elsewhere/")
+    (tmp_path / name).symlink_to("elsewhere")
+
+    with pytest.raises(ToolFailedError, match=f"{tmp_path / name} is a symbolic link"):
+        survey([tmp_path])
+
+
+def test_a_repository_with_a_link_inside_is_not_writable(tmp_path: Path) -> None:
+    a_tree(tmp_path, ".git/HEAD", ".git/config", ".kova/", "hooks/")
+    (tmp_path / ".git/hooks").symlink_to("../hooks")
+
+    found = survey([tmp_path])
+
+    assert (found.pins, below(tmp_path, found.masks)) == ((), [".git", ".kova"])
+
+
+def test_another_link_is_told(tmp_path: Path) -> None:
+    a_tree(tmp_path, "AGENTS.md", ".git/", ".kova/")
+    (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
+
+    assert below(tmp_path, survey([tmp_path]).loose) == ["CLAUDE.md"]
+
+
+def test_a_search_that_is_cut_short_says_so(tmp_path: Path) -> None:
+    a_tree(tmp_path, "a/f", ".git/", ".kova/")
+    for number in range(201):
+        a_tree(tmp_path, f"a/{number}/.npmrc")
+
+    assert [survey([root]).complete for root in (tmp_path / "a/1", tmp_path)] == [True, False]
+
+
+def test_what_a_command_adds_is_renamed_and_told_once(tmp_path: Path) -> None:
+    held = survey([a_tree(tmp_path, *REPOSITORY, ".kova/", "AGENTS.md", ".github/f")])
+    a_tree(
+        tmp_path, ".npmrc", ".npmrc.refused", ".vscode/tasks.json", ".github/workflows/ci.yml", ".git/commondir", "ok"
+    )
+
+    assert set_aside(held) == tuple(
+        str(tmp_path / name) for name in (".github/workflows", ".npmrc", ".vscode", ".git/commondir")
+    )
+    assert set_aside(held) == ()
+    assert [
+        (tmp_path / name).exists() for name in (".npmrc.refused1", ".vscode.refused/tasks.json", "AGENTS.md", "ok")
+    ] == [True] * 4
+
+
+def test_nothing_is_renamed_through_a_planted_link(tmp_path: Path) -> None:
+    held = survey([a_tree(tmp_path / "root", ".git/", ".kova/", "f")])
+    a_tree(tmp_path, "outside/workflows/ci.yml")
+    (tmp_path / "root/.github").symlink_to("../outside")
+
+    assert set_aside(held) == ()
+    assert (tmp_path / "outside/workflows/ci.yml").exists()
+
+
+def test_where_nothing_is_mounted_missing_directories_are_set_aside_too(tmp_path: Path) -> None:
+    held = survey([a_tree(tmp_path, "f")]).unmounted()
+    a_tree(tmp_path, ".git/config", ".kova/memory/note")
+
+    assert (held.voids, set_aside(held)) == ((), (str(tmp_path / ".git"), str(tmp_path / ".kova")))
+
+
+def test_reading_holds_nothing() -> None:
+    assert survey([]) == Controls()
+
+
+def a_worktree(tmp_path: Path) -> Path:
+    main = tmp_path / "main"
+    main.mkdir()
+    git(main, "init", "-q", "-b", "main", ".")
+    git(main, "commit", "-q", "--allow-empty", "-m", "one")
+    git(main, "worktree", "add", "-q", str(tmp_path / "tree"))
+    return tmp_path / "tree"
+
+
+def test_a_linked_worktree_is_known_by_its_way_back(tmp_path: Path) -> None:
+    tree = a_worktree(tmp_path)
+
+    assert (linked_gitdir(tree), linked_gitdir(tmp_path / "main")) == (tmp_path / "main/.git", None)
+
+
+def test_a_planted_pointer_is_not_followed(tmp_path: Path) -> None:
+    a_worktree(tmp_path)
+    planted = a_tree(tmp_path / "planted", "file")
+    secrets = a_tree(tmp_path / "home/worktrees/x", "commondir", "gitdir")
+    pointers = [tmp_path / "main/.git/worktrees/tree", secrets, tmp_path / "gone"]
+    found = []
+    for pointer in pointers:
+        (planted / ".git").write_text(f"gitdir: {pointer}\n")
+        found.append(linked_gitdir(planted))
+
+    assert found == [None, None, None]
