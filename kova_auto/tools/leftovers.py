@@ -93,7 +93,8 @@ async def _end(search: _Search, grace_s: float) -> tuple[int, ...]:
             if members.grouped:
                 search = replace(search, recorded=False)  # seen with its leader once, it stays the command's own
             found |= members.all
-            for pid in members.to_tell(signal_) - told:
+            # Parents first, as a rule: one whose child dies before it is told would go on to its next step.
+            for pid in sorted(members.to_tell(signal_) - told):
                 _send(pid, signal_)
                 told.add(pid)
             await asyncio.sleep(_LOOK_AGAIN_S)

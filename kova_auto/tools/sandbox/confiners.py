@@ -1,0 +1,176 @@
+"""The ways to confine a command, under one shape: prepare it, run it, settle what it left."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Protocol
+
+from kova_auto.tools.environment import MARKER, place_variables
+from kova_auto.tools.sandbox import landlock
+from kova_auto.tools.sandbox.bwrap import TEMP_AT, bwrap_argv
+from kova_auto.tools.sandbox.control import Controls, set_aside, survey
+from kova_auto.tools.sandbox.places import places
+from kova_auto.tools.sandbox.plan import Confinement, Level, Method
+from kova_auto.tools.sandbox.seccomp import Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Confined:
+    """Hold what to spawn: the whole command line and environment, and where.
+
+    Attributes:
+        controls: The control files that are held while the command runs.
+    """
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: Path
+    controls: Controls = field(default_factory=Controls)
+
+
+class Confiner(Protocol):
+    """Turn a command into one that is confined."""
+
+    @property
+    def method(self) -> Method:
+        """Name what confines."""
+
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """Return what it does not hold, one clause each; empty where the whole promise is kept."""
+
+    def prepare(self, confinement: Confinement, command: Sequence[str], token: str) -> Confined:
+        """Return what to spawn; looks at the file system, so call it in a thread, right before spawning.
+
+        Every prepared command is settled once, whether it ran or not.
+
+        Args:
+            confinement: What the command may reach.
+            command: Its argument list, the program's absolute path first.
+            token: The call's mark, unique on this machine.
+
+        Raises:
+            ToolFailedError: This cannot be confined so; the message says what stands in the way.
+        """
+
+    def settle(self, confined: Confined) -> tuple[str, ...]:
+        """Tidy up after the command and all its processes are gone.
+
+        Returns the paths of control files that it added; each now bears another name, `control.SET_ASIDE` at its end.
+        """
+
+
+class BwrapConfiner:
+    """Confine with bubblewrap; one per service, since it knows which mount points are in use."""
+
+    method = Method.BWRAP
+    lacks: tuple[str, ...] = ()
+
+    def __init__(self, program: Path) -> None:
+        """Use this bubblewrap."""
+        self._program = program
+        self._voids: Counter[Path] = Counter()
+        self._lock = Lock()
+
+    def prepare(self, confinement: Confinement, command: Sequence[str], token: str) -> Confined:
+        """See `Confiner`. The environment is given to bwrap itself: on its command line, everybody could read it."""
+        there = confinement.canonical()
+        _make_home(there)
+        seen = places(there, TEMP_AT)
+        with self._lock:
+            controls = survey(there.writable, self._voids)
+            self._voids.update(controls.voids)
+        argv = bwrap_argv(self._program, there, seen, controls, command, token)
+        return Confined(tuple(argv), _environment(there, TEMP_AT[0]), Path("/"), controls)
+
+    def settle(self, confined: Confined) -> tuple[str, ...]:
+        """See `Confiner`. A mount point goes when no other command holds it: until then, it is their mask."""
+        with self._lock:
+            self._voids.subtract(confined.controls.voids)
+            for path in confined.controls.voids:
+                if self._voids[path] <= 0:
+                    del self._voids[path]
+                    with suppress(OSError):  # never made, or no longer empty: then it is somebody's
+                        path.rmdir()
+        return set_aside(confined.controls)
+
+    def settle_left(self, controls: Controls) -> tuple[str, ...]:
+        """Settle what a process that was killed had prepared; see `Confiner.settle`."""
+        with self._lock:
+            self._voids.update(controls.voids)
+        return self.settle(Confined((), {}, Path("/"), controls))
+
+
+@dataclass(frozen=True, slots=True)
+class LandlockConfiner:
+    """Confine with Landlock and a system call filter."""
+
+    python: Path
+    version: int
+    numbers: Numbers
+    level: Level
+    method: Method = Method.LANDLOCK
+
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """Return what bubblewrap would hold."""
+        return landlock.lacks(self.level, self.version)
+
+    def prepare(self, confinement: Confinement, command: Sequence[str], token: str) -> Confined:
+        """See `Confiner`."""
+        there = confinement.canonical()
+        _make_home(there)
+        seen = landlock.seen_by(there)
+        argv = landlock.landlock_argv(self.python, there, seen, command, version=self.version, known=self.numbers)
+        env = _environment(there, there.temp) | _GIT_PINS | {MARKER: token}
+        return Confined(tuple(argv), env, there.cwd, survey(there.writable).unmounted())
+
+    def settle(self, confined: Confined) -> tuple[str, ...]:
+        """See `Confiner`."""
+        return set_aside(confined.controls)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenConfiner:
+    """Confine nothing: what the operator asked for by `sandbox = "off"`."""
+
+    method: Method = Method.NONE
+    lacks: tuple[str, ...] = ("nothing is confined",)
+
+    def prepare(self, confinement: Confinement, command: Sequence[str], token: str) -> Confined:
+        """See `Confiner`. The environment's own places win: HOME stays what the service gives."""
+        there = confinement.canonical()
+        _make_home(there)
+        defaults = place_variables(there.temp, there.cache or there.temp / "cache")
+        return Confined(tuple(command), {**defaults, **there.env, MARKER: token}, there.cwd)
+
+    def settle(self, confined: Confined) -> tuple[str, ...]:
+        """See `Confiner`."""
+        return set_aside(confined.controls)
+
+
+# Landlock cannot hold `.git/config`: at least no git in there runs what a command wrote into it a moment ago.
+_GIT_PINS = {
+    "GIT_CONFIG_COUNT": "3",
+    "GIT_CONFIG_KEY_0": "core.fsmonitor",
+    "GIT_CONFIG_VALUE_0": "false",
+    "GIT_CONFIG_KEY_1": "core.hooksPath",
+    "GIT_CONFIG_VALUE_1": "/dev/null",
+    "GIT_CONFIG_KEY_2": "protocol.ext.allow",
+    "GIT_CONFIG_VALUE_2": "never",
+}
+
+
+def _environment(confinement: Confinement, temp: Path) -> dict[str, str]:
+    cached = confinement.cache if confinement.level is Level.WORKSPACE else None
+    return {**confinement.env, **place_variables(temp, cached or temp / "cache")}
+
+
+def _make_home(confinement: Confinement) -> None:
+    with suppress(FileExistsError):  # an earlier command may have put anything in its place
+        (confinement.temp / "home").mkdir(mode=0o700)
