@@ -1,0 +1,72 @@
+"""Work out what one fact changes, before or inside the transaction that writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kova_auto.core.errors import FencedError, IllegalEventError
+from kova_auto.core.event import Event
+from kova_auto.core.ids import RunId
+from kova_auto.core.run import RunState, apply
+from kova_auto.core.view import RunRow, run_row
+from kova_auto.store.rows import changed
+
+_REMEMBERED = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Hold one fact that follows, and what is written because of it.
+
+    Attributes:
+        row: The run's row afterwards.
+        columns: Those of it that change.
+    """
+
+    before: RunState
+    after: RunState
+    event: Event
+    text: str
+    row: RunRow
+    columns: Mapping[str, Any]
+
+
+class Drafts:
+    """Draft facts, and remember the last row of each run: what was written is never folded again."""
+
+    def __init__(self) -> None:
+        self._rows: dict[RunId, tuple[int, RunRow]] = {}
+
+    def draft(self, before: RunState, event: Event, text: str, epoch: int | None = None) -> Draft:
+        """Work out what writing a fact changes.
+
+        Raises:
+            FencedError: `epoch` does not hold the run.
+            IllegalEventError: The fact cannot follow.
+        """
+        if epoch is not None and epoch != before.epoch:
+            msg = f"run {before.run_id} was taken by another worker (epoch {before.epoch}, this one has {epoch})"
+            raise FencedError(msg)
+        after = apply(before, event)
+        row = run_row(after)
+        return Draft(before, after, event, text, row, changed(self._row(before), row))
+
+    def early(self, state: RunState, event: Event, text: str, epoch: int | None) -> Draft | None:
+        """Work out the same outside the transaction; None where only the journal can tell whether it is refused."""
+        try:
+            return self.draft(state, event, text, epoch)
+        except (FencedError, IllegalEventError):
+            return None
+
+    def written(self, draft: Draft) -> RunState:
+        """Remember the row of a draft that is committed, and return its state."""
+        if len(self._rows) > _REMEMBERED:
+            self._rows.clear()
+        self._rows[draft.after.run_id] = (draft.after.seq, draft.row)
+        return draft.after
+
+    def _row(self, state: RunState) -> RunRow:
+        seq, row = self._rows.get(state.run_id, (0, None))
+        return row if row is not None and seq == state.seq else run_row(state)

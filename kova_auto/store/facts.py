@@ -1,0 +1,169 @@
+"""Read and write a run's facts inside a transaction that somebody else begins and ends.
+
+A writer whose state is up to date costs one `UPDATE` of the run's row, which is fence, lock and view at once, and one
+`INSERT` of the fact. Where that row has moved on, what others wrote is folded in first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection, bindparam, insert, select, update
+
+from kova_auto.core.errors import JournalError, UnknownEventError, UnknownRunError
+from kova_auto.core.event import Event, RunAcquired, RunRequested, dump, load
+from kova_auto.core.ids import RunId
+from kova_auto.core.ports import Renewal, Unavailable
+from kova_auto.core.run import RunState, apply, fold, opened
+from kova_auto.core.view import approval_rows, delivery_rows, run_row
+from kova_auto.store.drafts import Draft, Drafts
+from kova_auto.store.rows import inserting, save, values
+from kova_auto.store.tables import APPROVAL, DELIVERY, EVENT, RUN
+
+_MOVE = update(RUN).where(
+    RUN.c.run_id == bindparam("was_run_id"),
+    RUN.c.head_seq == bindparam("was_head_seq"),
+    RUN.c.epoch == bindparam("was_epoch"),
+)
+_WRITE = insert(EVENT)
+_EVENTS = (
+    select(EVENT.c.seq, EVENT.c.body)
+    .where(EVENT.c.run_id == bindparam("id"), EVENT.c.seq > bindparam("after"))
+    .order_by(EVENT.c.seq)
+)
+_HEAD = select(RUN.c.head_seq, RUN.c.lease_owner, RUN.c.lease_until).where(RUN.c.run_id == bindparam("id"))
+_HELD = update(RUN).where(RUN.c.run_id == bindparam("id"), RUN.c.epoch == bindparam("held"))
+
+
+def events(connection: Connection, run_id: RunId, after: int = 0) -> list[tuple[int, Event]]:
+    """Return the facts behind a position, oldest first.
+
+    Raises:
+        UnknownEventError: One of them is of a newer program, or none at all.
+        JournalError: One is missing.
+    """
+    rows = connection.execute(_EVENTS, {"id": run_id, "after": after})
+    return [(seq, _parse(run_id, seq, expected, body)) for expected, (seq, body) in enumerate(rows, after + 1)]
+
+
+def _parse(run_id: RunId, seq: int, expected: int, body: str) -> Event:
+    if seq != expected:
+        msg = f"the journal of run {run_id} has a gap: fact {expected} is missing"
+        raise JournalError(msg)
+    try:
+        return load(body)
+    except UnknownEventError as exc:
+        msg = f"run {run_id}, fact {seq}: {exc}"
+        raise UnknownEventError(msg) from exc
+
+
+def state_of(connection: Connection, run_id: RunId) -> RunState:
+    """Fold a run.
+
+    Raises:
+        UnknownRunError: There is none of this id.
+    """
+    facts = events(connection, run_id)
+    if not facts:
+        raise _unknown(run_id)
+    return fold(event for _, event in facts)
+
+
+def _unknown(run_id: RunId) -> UnknownRunError:
+    return UnknownRunError(f"the journal holds no run {run_id}")
+
+
+def append(connection: Connection, state: RunState, draft: Callable[[RunState], Draft], early: Draft | None) -> Draft:
+    """Write one fact; `draft` works out what it changes, `early` did so for `state` (None: refused there)."""
+    if early is not None and _write(connection, early):
+        return early
+    return _write_locked(connection, draft(_caught_up(connection, state)))
+
+
+def _write_locked(connection: Connection, draft: Draft, lease: Mapping[str, object] | None = None) -> Draft:
+    if not _write(connection, draft, lease):
+        msg = f"the journal of run {draft.before.run_id} and its row disagree; rebuild the views"
+        raise JournalError(msg)
+    return draft
+
+
+def _write(connection: Connection, draft: Draft, lease: Mapping[str, object] | None = None) -> bool:
+    """Write a draft; say False, with nothing written, where the run is no longer where the draft begins."""
+    before, after = draft.before, draft.after
+    move = {
+        "was_run_id": before.run_id,
+        "was_head_seq": before.seq,
+        "was_epoch": before.epoch,
+        "head_seq": after.seq,
+        "epoch": after.epoch,
+        **draft.columns,
+        **(lease or {}),
+    }
+    if connection.execute(_MOVE, move).rowcount != 1:
+        return False
+    _write_event(connection, after, draft.event, draft.text)
+    if after.calls is not before.calls:
+        was = approval_rows(before)
+        save(connection, APPROVAL, (row for row in approval_rows(after) if row not in was))
+    if after.deliveries is not before.deliveries:
+        had = delivery_rows(before)
+        save(connection, DELIVERY, (row for row in delivery_rows(after) if row not in had))
+    return True
+
+
+def _write_event(connection: Connection, after: RunState, event: Event, text: str) -> None:
+    row = {"run_id": after.run_id, "seq": after.seq, "kind": event.kind, "v": event.v, "at": event.at, "body": text}
+    connection.execute(_WRITE, row)
+
+
+def _caught_up(connection: Connection, state: RunState) -> RunState:
+    """Lock the run's row and fold in what others wrote."""
+    head = connection.execute(_HEAD.with_for_update(), {"id": state.run_id}).one_or_none()
+    if head is None:
+        raise _unknown(state.run_id)
+    for _, event in events(connection, state.run_id, state.seq):
+        state = apply(state, event)
+    return state
+
+
+def open_run(connection: Connection, event: RunRequested, text: str) -> bool:
+    """Write the fact that opens a run; False, with nothing written, where the run is there already."""
+    state = opened(event)
+    row = {**values(run_row(state)), "head_seq": state.seq, "epoch": state.epoch}
+    statement = inserting(connection.dialect.name, RUN).on_conflict_do_nothing().returning(RUN.c.run_id)
+    if connection.execute(statement, row).one_or_none() is None:
+        return False
+    _write_event(connection, state, event, text)
+    return True
+
+
+def acquire(
+    connection: Connection, state: RunState, drafts: Drafts, worker: str, now: datetime, lease: timedelta
+) -> Draft | Unavailable:
+    """Take a run: a new epoch and its fact in one."""
+    state = _caught_up(connection, state)
+    head = connection.execute(_HEAD, {"id": state.run_id}).one()
+    if state.finished:
+        return Unavailable.FINISHED
+    if head.lease_until is not None and head.lease_until > now:
+        return Unavailable.HELD
+    broken = head.lease_owner is not None
+    event = RunAcquired(at=now, epoch=state.epoch + 1, worker=worker, lease_broken=broken)
+    until = {"lease_owner": worker, "lease_until": now + lease}
+    return _write_locked(connection, drafts.draft(state, event, dump(event)), until)
+
+
+def renew(connection: Connection, run_id: RunId, epoch: int, until: datetime) -> Renewal:
+    """Extend a lease, if the epoch holds it."""
+    held = _HELD.where(RUN.c.lease_owner.is_not(None)).values(lease_until=until).returning(RUN.c.head_seq)
+    seq = connection.execute(held, {"id": run_id, "held": epoch}).scalar_one_or_none()
+    if seq is not None:
+        return Renewal(held=True, seq=seq)
+    head = connection.execute(_HEAD, {"id": run_id}).one_or_none()
+    return Renewal(held=False, seq=head.head_seq if head else 0)
+
+
+def release(connection: Connection, run_id: RunId, epoch: int) -> None:
+    """Give a lease back, if the epoch holds it."""
+    connection.execute(_HELD.values(lease_owner=None, lease_until=None), {"id": run_id, "held": epoch})

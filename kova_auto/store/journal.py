@@ -1,0 +1,104 @@
+"""The journal: facts in, states out; each write is one transaction of the database underneath."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TypeVar, cast
+
+from pydantic import ValidationError
+from sqlalchemy import Connection
+
+from kova_auto.core.errors import JournalError
+from kova_auto.core.event import Event, RunRequested, dump
+from kova_auto.core.ids import BlobHash, RunId
+from kova_auto.core.ports import Renewal, Unavailable
+from kova_auto.core.run import RunState, opened
+from kova_auto.store import blobs as contents
+from kova_auto.store import facts
+from kova_auto.store.blobs import Blob
+from kova_auto.store.database import Database
+from kova_auto.store.drafts import Draft, Drafts
+
+Guard = Callable[[str], str]
+E = TypeVar("E", bound=Event)
+
+
+class SqlJournal:
+    """Keep the facts of runs in a database; see `core/ports.py` for what each method promises."""
+
+    def __init__(self, database: Database, guard: Guard) -> None:
+        """Take the guard: the last look at an event's JSON, which returns it without what must not be written."""
+        self._database, self._guard, self._drafts = database, guard, Drafts()
+
+    async def open(self, event: RunRequested) -> tuple[RunState, bool]:
+        """Open a run, or return the one of this id that is there already (then with False)."""
+        event, text = guarded(event, self._guard)
+        if await self._database.write(partial(facts.open_run, event=event, text=text)):
+            return opened(event), True
+        return await self.load(event.run_id), False
+
+    async def load(self, run_id: RunId) -> RunState:
+        """Fold a run."""
+        return await self._database.read(partial(facts.state_of, run_id=run_id))
+
+    async def events(self, run_id: RunId, after: int = 0) -> Sequence[tuple[int, Event]]:
+        """Return the facts behind position `after`, with their positions, oldest first."""
+        return await self._database.read(partial(facts.events, run_id=run_id, after=after))
+
+    async def append(
+        self, state: RunState, event: Event, *, epoch: int | None = None, blobs: Sequence[bytes] = ()
+    ) -> RunState:
+        """Write one fact and the blobs it points to; fold in what others wrote since `state`."""
+        event, text = guarded(event, self._guard)
+        kept = [await Blob.of(data) for data in blobs]
+        early = self._drafts.early(state, event, text, epoch)
+
+        def work(connection: Connection) -> Draft:
+            contents.keep(connection, kept)
+            return facts.append(connection, state, lambda now: self._drafts.draft(now, event, text, epoch), early)
+
+        return self._drafts.written(await self._database.write(work))
+
+    async def acquire(self, run_id: RunId, *, worker: str, now: datetime, lease: timedelta) -> RunState | Unavailable:
+        """Take a run whose lease is free or has run out: raises its epoch, writes `RunAcquired`."""
+        state = await self.load(run_id)
+        taking = partial(facts.acquire, state=state, drafts=self._drafts, worker=worker, now=now, lease=lease)
+        taken = await self._database.write(taking)
+        return taken if isinstance(taken, Unavailable) else self._drafts.written(taken)
+
+    async def renew(self, run_id: RunId, *, epoch: int, now: datetime, lease: timedelta) -> Renewal:
+        """Extend the lease, if the epoch still holds it."""
+        return await self._database.write(partial(facts.renew, run_id=run_id, epoch=epoch, until=now + lease))
+
+    async def release(self, run_id: RunId, *, epoch: int) -> None:
+        """Give the lease back; does nothing where the epoch does not hold it."""
+        await self._database.write(partial(facts.release, run_id=run_id, epoch=epoch))
+
+    async def keep(self, data: bytes) -> BlobHash:
+        """Keep a blob; twice is once."""
+        blob = await Blob.of(data)
+        await self._database.write(partial(contents.keep, blobs=[blob]))
+        return blob.key
+
+    async def blob(self, key: BlobHash) -> bytes:
+        """Return a blob."""
+        return await self._database.read(partial(contents.data_of, key=key))
+
+
+def guarded(event: E, guard: Guard) -> tuple[E, str]:
+    """Return a fact and its JSON as the guard leaves it, the two of them equal.
+
+    Raises:
+        JournalError: What the guard took out was no text: what is left is no fact.
+    """
+    text = dump(event)
+    clean = guard(text)
+    if clean == text:
+        return event, text
+    try:
+        return cast("E", type(event).model_validate_json(clean)), clean
+    except ValidationError:  # Not chained: it would show what the guard took out.
+        msg = f"{event.kind} was not written: it held something secret where no text can take its place"
+        raise JournalError(msg) from None

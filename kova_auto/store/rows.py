@@ -1,0 +1,60 @@
+"""Write the core's rows into tables and read them back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from functools import cache
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Select, Table, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from kova_auto.core.value import Value
+
+Insert = sqlite.Insert | postgresql.Insert
+V = TypeVar("V", bound=Value)
+
+
+def values(row: Value) -> dict[str, Any]:
+    """Return the columns of a row, closed sets as their text."""
+    return {name: _plain(value) for name, value in row.__dict__.items()}
+
+
+def changed(before: Value, after: Value) -> dict[str, Any]:
+    """Return the columns in which two rows of one kind differ, as they are afterwards."""
+    was = before.__dict__
+    return {name: _plain(value) for name, value in after.__dict__.items() if was[name] != value}
+
+
+def _plain(value: object) -> object:
+    return value.value if isinstance(value, Enum) else value
+
+
+def save(connection: Connection, table: Table, rows: Iterable[Value], **operational: object) -> None:
+    """Write rows of one kind, new or anew; operational columns that are not named stay as they are."""
+    if columns := [{**values(row), **operational} for row in rows]:
+        connection.execute(_upsert(connection.dialect.name, table, tuple(columns[0])), columns)
+
+
+@cache
+def _upsert(dialect: str, table: Table, columns: tuple[str, ...]) -> Insert:
+    statement = inserting(dialect, table)
+    key = [column.name for column in table.primary_key]
+    new = {name: statement.excluded[name] for name in columns if name not in key}
+    return statement.on_conflict_do_update(index_elements=key, set_=new)
+
+
+def inserting(dialect: str, table: Table) -> Insert:
+    """Return an insert that can be told what to do on a conflict, which plain SQL's cannot."""
+    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+
+
+def selecting(table: Table, kind: type[Value]) -> Select[Any]:
+    """Return a select of the columns that make up a row of this kind."""
+    return select(*(table.c[name] for name in kind.model_fields))
+
+
+def found(connection: Connection, statement: Select[Any], kind: type[V]) -> list[V]:
+    """Return what a statement of `selecting` finds, as rows of this kind."""
+    return [kind.model_validate(dict(row)) for row in connection.execute(statement).mappings()]

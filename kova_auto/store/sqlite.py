@@ -1,0 +1,124 @@
+"""SQLite as a journal wants it: log ahead, every commit on the disk, one writer, readers that only read."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, QueuePool, StaticPool, create_engine, event
+
+from kova_auto.core.errors import JournalError
+from kova_auto.store.database import T, Work
+from kova_auto.store.faults import database_errors
+from kova_auto.store.schema import ensure_schema
+from kova_auto.store.writer import GroupWriter
+
+READERS = 4
+LOG_LIMIT_BYTES = 64 * 1024 * 1024
+
+logger = logging.getLogger(__name__)
+
+
+class SqliteDatabase:
+    """Have one SQLite file to oneself.
+
+    The caller holds the owner's lock. With one writing connection, which alone checkpoints, the corruption that SQLite
+    up to 3.51.2 risks (one connection checkpoints while another commits) cannot happen.
+    """
+
+    def __init__(self, path: Path, *, create: bool, patience_s: float = 30) -> None:
+        """Open the file and bring its tables up to date.
+
+        Args:
+            path: The file.
+            create: Make it, and its directory, where it is not there.
+            patience_s: How long to wait for another process's lock.
+
+        Raises:
+            JournalError: It is not there, damaged, not writable, of a newer version, or no journal.
+        """
+        self.place = str(path)
+        _prepare_file(path, create=create)
+        with database_errors(self.place):
+            driver = _connect(path, patience_s)
+            self._writing = _engine("BEGIN IMMEDIATE", poolclass=StaticPool, creator=lambda: driver)
+            try:
+                connection = _ready(self._writing, driver, self.place)
+            except BaseException:
+                driver.close()
+                raise
+        self._reading = _engine(
+            "BEGIN",
+            poolclass=QueuePool,
+            pool_size=READERS,
+            max_overflow=0,
+            creator=partial(_connect, path, patience_s, "query_only = ON"),
+        )
+        self._writer = GroupWriter(connection, driver, self.place)
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="journal-reader")
+        logger.info("the journal is %s (SQLite %s)", path, sqlite3.sqlite_version)
+
+    async def write(self, work: Work[T]) -> T:
+        """Return what `work` returned once it is committed."""
+        return await self._writer.write(work)
+
+    async def read(self, work: Work[T]) -> T:
+        """Return what `work` found in what is committed."""
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
+
+    def close(self) -> None:
+        """Write what waits, empty the log into the database, and let go of the file."""
+        self._readers.shutdown()
+        self._reading.dispose()  # Before the writer, for the last to leave checkpoints.
+        self._writer.close()
+        self._writing.dispose()
+
+    def _read(self, work: Work[T]) -> T:
+        with database_errors(self.place), self._reading.connect() as connection:
+            return work(connection)
+
+
+def _prepare_file(path: Path, *, create: bool) -> None:
+    """See to it that the file is there, readable by its owner only: what agents did is nobody else's business."""
+    if path.exists():
+        return
+    if not create:
+        msg = f"there is no journal at {path}"
+        raise JournalError(msg)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+    except OSError as exc:
+        msg = f"the journal {path} cannot be made: {exc.strerror}"
+        raise JournalError(msg) from exc
+
+
+def _connect(path: Path, patience_s: float, *pragmas: str) -> sqlite3.Connection:
+    """Open the file with nothing of the driver's own transactions: its default loses updates between threads."""
+    driver = sqlite3.connect(path, timeout=patience_s, isolation_level=None, check_same_thread=False)
+    for pragma in ("synchronous = FULL", "foreign_keys = ON", f"journal_size_limit = {LOG_LIMIT_BYTES}", *pragmas):
+        driver.execute(f"PRAGMA {pragma}")
+    return driver
+
+
+def _engine(begin: str, **options: object) -> Engine:
+    engine = create_engine("sqlite://", **options)
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
+    return engine
+
+
+def _ready(engine: Engine, driver: sqlite3.Connection, place: str) -> Connection:
+    """Return the writing connection, once the file is known to be ours: only then is anything in it changed."""
+    connection = engine.connect()
+    with connection.begin():
+        ensure_schema(connection, place)
+    mode = driver.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    if mode != "wal":
+        msg = f"the database {place} cannot keep a write-ahead log (mode {mode}); is it on a network file system?"
+        raise JournalError(msg)
+    return connection

@@ -1,0 +1,66 @@
+"""Open a journal with all that belongs to it: facts, views, ledger and blobs, in one database."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+from kova_auto.core.errors import SettingsError
+from kova_auto.store import rebuild
+from kova_auto.store.database import Database
+from kova_auto.store.journal import Guard, SqlJournal
+from kova_auto.store.ledger import SqlLedger
+from kova_auto.store.postgres import PostgresDatabase
+from kova_auto.store.sqlite import SqliteDatabase
+from kova_auto.store.views import SqlViews
+
+_POSTGRES = ("postgresql", "postgres")
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Hold the ports that one database answers; whoever opened it closes it."""
+
+    journal: SqlJournal
+    views: SqlViews
+    ledger: SqlLedger
+    database: Database
+
+    async def rebuild_views(self) -> int:
+        """Write every view anew from the journal, and return how many runs it holds; safe while others write."""
+        return await rebuild.rebuild(self.database)
+
+    async def compare_views(self) -> list[str]:
+        """Return one line for each row of a view that is not what the journal says."""
+        return await rebuild.compare(self.database)
+
+    async def close(self) -> None:
+        """Write what waits and let go of the database; safe to call twice."""
+        await asyncio.to_thread(self.database.close)
+
+
+def open_store(place: str | Path, *, create: bool, guard: Guard = str) -> Store:
+    """Open the journal at a path (SQLite) or a `postgresql://` URL, and bring its tables up to date.
+
+    Args:
+        place: Where it is. For SQLite the caller holds the owner's lock of the directory.
+        create: Make it where there is none.
+        guard: The last look at each event's JSON before it is written; see `SqlJournal`.
+
+    Raises:
+        SettingsError: `place` is neither, or the driver of PostgreSQL is not installed.
+        JournalError: There is none, or it cannot be used: the message says why and what to do.
+    """
+    database = _database(place, create=create)
+    return Store(SqlJournal(database, guard), SqlViews(database), SqlLedger(database, guard), database)
+
+
+def _database(place: str | Path, *, create: bool) -> Database:
+    scheme, separator, _ = str(place).partition("://")
+    if not separator:
+        return SqliteDatabase(Path(place), create=create)
+    if scheme.partition("+")[0] in _POSTGRES:
+        return PostgresDatabase(str(place), create=create)
+    msg = f"wanted a path or a postgresql:// URL, found one that begins with {scheme}://"
+    raise SettingsError(msg, key="database")

@@ -1,0 +1,207 @@
+"""The tables, one set for SQLite and PostgreSQL.
+
+`event` and `blob` are the journal. `run`, `approval` and `delivery` hold rows of `core/view.py`, folded from it, and a
+few *operational* columns that no fold gives: who holds a lease, and where the journal ends. `occurrence` and
+`schedule_cursor` are the ledger. Closed sets are kept as plain text: they are checked when a row is read, and a new
+member needs no migration.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar
+
+from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, Table, Text, text
+from sqlmodel import Field, SQLModel
+
+from kova_auto.store.columns import Id, Instant
+
+METADATA = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+class Record(SQLModel):
+    """Be the root of every table; a record never leaves the store."""
+
+    metadata: ClassVar[MetaData] = METADATA
+
+
+class EventRecord(Record, table=True):
+    """Hold one fact; `body` is its whole JSON, the other columns repeat what is looked for."""
+
+    __tablename__ = "event"
+
+    run_id: str = Field(sa_type=Id, primary_key=True)
+    seq: int = Field(sa_type=BigInteger, primary_key=True)
+    kind: str = Field(sa_type=Text)
+    v: int
+    at: datetime = Field(sa_type=Instant)
+    body: str = Field(sa_type=Text)
+
+
+class BlobRecord(Record, table=True):
+    """Hold one content under its SHA-256."""
+
+    __tablename__ = "blob"
+
+    hash: str = Field(sa_type=Id, primary_key=True)
+    size: int = Field(sa_type=BigInteger)
+    data: bytes = Field(sa_type=LargeBinary)
+
+
+class RunRecord(Record, table=True):
+    """Hold a `RunRow` and where its run stands.
+
+    Attributes:
+        head_seq: Operational: position of the run's last fact; a writer whose state is older is told so by it.
+        epoch: Operational: of the last `RunAcquired`; a worker of an older one writes nothing.
+        lease_owner: Operational: who performs the run's steps now.
+        lease_until: Operational: until when nobody else may.
+    """
+
+    __tablename__ = "run"
+    __table_args__ = (
+        Index("ix_run_job_requested_at", "job", "requested_at"),
+        Index("ix_run_job_finished_at", "job", "finished_at"),
+        Index("ix_run_requested_at", "requested_at"),
+        Index(
+            "ix_run_unfinished",
+            "requested_at",
+            sqlite_where=text("execution <> 'finished'"),
+            postgresql_where=text("execution <> 'finished'"),
+        ),
+    )
+
+    run_id: str = Field(sa_type=Id, primary_key=True)
+    job: str = Field(sa_type=Id)
+    origin: str = Field(sa_type=Text)
+    nominal_at: datetime | None = Field(sa_type=Instant)
+    requested_at: datetime = Field(sa_type=Instant)
+    started_at: datetime | None = Field(sa_type=Instant)
+    finished_at: datetime | None = Field(sa_type=Instant)
+    execution: str = Field(sa_type=Text)
+    outcome: str | None = Field(sa_type=Text)
+    reason: str = Field(sa_type=Text)
+    partial: bool
+    scripted: bool
+    staged: bool
+    model: str = Field(sa_type=Text)
+    mode: str = Field(sa_type=Text)
+    level: str = Field(sa_type=Text)
+    workspace: str = Field(sa_type=Text)
+    attempt: int
+    iterations: int
+    calls: int
+    denied: int
+    unknown: int
+    tokens: int = Field(sa_type=BigInteger)
+    cost_usd: float | None
+    answer_excerpt: str = Field(sa_type=Text)
+    answer_hash: str = Field(sa_type=Text)
+    wake_at: datetime | None = Field(sa_type=Instant)
+    resting: bool
+    head_seq: int = Field(sa_type=BigInteger)
+    epoch: int = Field(sa_type=BigInteger)
+    lease_owner: str | None = Field(sa_type=Text)
+    lease_until: datetime | None = Field(sa_type=Instant)
+
+
+class ApprovalRecord(Record, table=True):
+    """Hold an `ApprovalRow`."""
+
+    __tablename__ = "approval"
+    __table_args__ = (
+        Index("ix_approval_requested_at", "requested_at"),
+        Index("ix_approval_open", "requested_at", sqlite_where=text("open"), postgresql_where=text("open")),
+    )
+
+    run_id: str = Field(sa_type=Id, primary_key=True)
+    call_id: str = Field(sa_type=Id, primary_key=True)
+    job: str = Field(sa_type=Id)
+    tool: str = Field(sa_type=Text)
+    reason: str = Field(sa_type=Text)
+    requested_at: datetime = Field(sa_type=Instant)
+    expires_at: datetime | None = Field(sa_type=Instant)
+    decision: str | None = Field(sa_type=Text)
+    decided_by: str | None = Field(sa_type=Text)
+    decided_at: datetime | None = Field(sa_type=Instant)
+    open: bool
+
+
+_OWED = text("status IN ('pending', 'waiting')")
+
+
+class DeliveryRecord(Record, table=True):
+    """Hold a `DeliveryRow`, and (operational) which courier is at it and until when."""
+
+    __tablename__ = "delivery"
+    __table_args__ = (
+        Index("ix_delivery_run_id", "run_id"),
+        Index("ix_delivery_owed_at", "owed_at"),
+        Index("ix_delivery_owed", "owed_at", sqlite_where=_OWED, postgresql_where=_OWED),
+    )
+
+    delivery_id: str = Field(sa_type=Id, primary_key=True)
+    run_id: str = Field(sa_type=Id)
+    job: str = Field(sa_type=Id)
+    endpoint: str = Field(sa_type=Id)
+    cause: str = Field(sa_type=Text)
+    cause_seq: int = Field(sa_type=BigInteger)
+    owed_at: datetime = Field(sa_type=Instant)
+    status: str = Field(sa_type=Text)
+    attempts: int
+    in_flight: bool
+    next_at: datetime | None = Field(sa_type=Instant)
+    expires_at: datetime | None = Field(sa_type=Instant)
+    http_status: int | None
+    result: str = Field(sa_type=Text)
+    detail: str = Field(sa_type=Text)
+    lease_owner: str | None = Field(sa_type=Text)
+    lease_until: datetime | None = Field(sa_type=Instant)
+
+
+class OccurrenceRecord(Record, table=True):
+    """Hold one row of the ledger: a job's instant is accounted for once."""
+
+    __tablename__ = "occurrence"
+    __table_args__ = (Index("ix_occurrence_nominal_at", "nominal_at"),)
+
+    job: str = Field(sa_type=Id, primary_key=True)
+    nominal_at: datetime = Field(sa_type=Instant, primary_key=True)
+    schedule: str = Field(sa_type=Text)
+    due_at: datetime = Field(sa_type=Instant)
+    status: str = Field(sa_type=Text)
+    why: str = Field(sa_type=Text)
+    until_at: datetime | None = Field(sa_type=Instant)
+    count: int = Field(sa_type=BigInteger)
+    run_id: str | None = Field(sa_type=Id)
+
+
+class ScheduleCursorRecord(Record, table=True):
+    """Hold how far a job's schedule is accounted for; `schedule` is its hash."""
+
+    __tablename__ = "schedule_cursor"
+
+    job: str = Field(sa_type=Id, primary_key=True)
+    schedule: str = Field(sa_type=Id, primary_key=True)
+    at: datetime = Field(sa_type=Instant)
+
+
+def _table(record: type[Record]) -> Table:
+    return METADATA.tables[str(record.__tablename__)]
+
+
+EVENT = _table(EventRecord)
+BLOB = _table(BlobRecord)
+RUN = _table(RunRecord)
+APPROVAL = _table(ApprovalRecord)
+DELIVERY = _table(DeliveryRecord)
+OCCURRENCE = _table(OccurrenceRecord)
+CURSOR = _table(ScheduleCursorRecord)

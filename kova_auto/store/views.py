@@ -1,0 +1,152 @@
+"""Questions about the folded tables, and the courier's leases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, TypeVar
+
+from sqlalchemy import ColumnElement, Connection, Select, func, or_, select, update
+
+from kova_auto.core.event import Previous
+from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId
+from kova_auto.core.owed import OPEN
+from kova_auto.core.run import Execution
+from kova_auto.core.value import Value
+from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow
+from kova_auto.store.database import Database
+from kova_auto.store.rows import found, selecting
+from kova_auto.store.tables import APPROVAL, DELIVERY, RUN
+
+V = TypeVar("V", bound=Value)
+
+_UNFINISHED = RUN.c.execution != Execution.FINISHED.value
+_OWED = DELIVERY.c.status.in_([status.value for status in OPEN])
+_RUNS = selecting(RUN, RunRow)
+_APPROVALS = selecting(APPROVAL, ApprovalRow)
+_DELIVERIES = selecting(DELIVERY, DeliveryRow)
+_PAST_ALL_IDS = "\U0010ffff"
+
+
+class SqlViews:
+    """Answer from a database's tables; see `core/ports.py` for what each method promises."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def runs(self, *, job: JobName | None = None, unfinished: bool = False, limit: int = 50) -> Sequence[RunRow]:
+        """Return runs, newest first."""
+        statement = _RUNS.order_by(RUN.c.requested_at.desc(), RUN.c.run_id.desc()).limit(limit)
+        if job is not None:
+            statement = statement.where(RUN.c.job == job)
+        if unfinished:
+            statement = statement.where(_UNFINISHED)
+        return await self._all(statement, RunRow)
+
+    async def run(self, run_id: RunId) -> RunRow | None:
+        """Return one run's row."""
+        return _one(await self._all(_RUNS.where(RUN.c.run_id == run_id), RunRow))
+
+    async def matching(self, prefix: str) -> Sequence[RunId]:
+        """Return the ids that begin with a text, at most 20, newest first."""
+        return await self._ids(
+            select(RUN.c.run_id)
+            .where(RUN.c.run_id >= prefix, RUN.c.run_id <= prefix + _PAST_ALL_IDS)
+            .order_by(RUN.c.requested_at.desc(), RUN.c.run_id.desc())
+            .limit(20)
+        )
+
+    async def runnable(self, now: datetime, limit: int = 1000) -> Sequence[RunId]:
+        """Return unfinished runs that can go on now and are not leased, oldest first."""
+        awake = or_(RUN.c.resting.is_(False), RUN.c.wake_at <= now)
+        return await self._ids(
+            select(RUN.c.run_id)
+            .where(_UNFINISHED, awake, _free(RUN.c.lease_until, now))
+            .order_by(RUN.c.requested_at, RUN.c.run_id)
+            .limit(limit)
+        )
+
+    async def next_wake(self, now: datetime) -> datetime | None:
+        """Return the next instant, after `now`, at which a resting run goes on or a delivery is tried again."""
+        run = select(func.min(RUN.c.wake_at)).where(_UNFINISHED, RUN.c.wake_at > now)
+        delivery = select(func.min(DELIVERY.c.next_at)).where(_OWED, DELIVERY.c.next_at > now)
+
+        def work(connection: Connection) -> list[datetime | None]:
+            return [connection.execute(statement).scalar_one() for statement in (run, delivery)]
+
+        return min((instant for instant in await self._database.read(work) if instant), default=None)
+
+    async def previous(self, job: JobName, before: RunId) -> Previous | None:
+        """Return what came of the job's last finished, not staged run other than `before`."""
+        row = _one(
+            await self._all(
+                _RUNS.where(RUN.c.job == job, RUN.c.run_id != before)
+                .where(RUN.c.finished_at.is_not(None), RUN.c.staged.is_(False))
+                .order_by(RUN.c.finished_at.desc(), RUN.c.run_id.desc())
+                .limit(1),
+                RunRow,
+            )
+        )
+        return Previous(outcome=row.outcome, answer_hash=BlobHash(row.answer_hash)) if row and row.outcome else None
+
+    async def approvals(self, *, open_only: bool = True, limit: int = 100) -> Sequence[ApprovalRow]:
+        """Return calls that need or needed a person, newest first."""
+        newest = (APPROVAL.c.requested_at.desc(), APPROVAL.c.run_id.desc(), APPROVAL.c.call_id.desc())
+        statement = _APPROVALS.order_by(*newest).limit(limit)
+        return await self._all(statement.where(APPROVAL.c.open) if open_only else statement, ApprovalRow)
+
+    async def deliveries(
+        self, *, status: str | None = None, endpoint: str | None = None, run_id: RunId | None = None, limit: int = 100
+    ) -> Sequence[DeliveryRow]:
+        """Return duties to tell, newest first."""
+        wanted = {"status": status, "endpoint": endpoint, "run_id": run_id}
+        asked = [DELIVERY.c[name] == value for name, value in wanted.items() if value is not None]
+        newest = (DELIVERY.c.owed_at.desc(), DELIVERY.c.delivery_id.desc())
+        return await self._all(_DELIVERIES.where(*asked).order_by(*newest).limit(limit), DeliveryRow)
+
+    async def delivery(self, delivery_id: DeliveryId) -> DeliveryRow | None:
+        """Return one duty."""
+        return _one(await self._all(_DELIVERIES.where(DELIVERY.c.delivery_id == delivery_id), DeliveryRow))
+
+    async def due_deliveries(self, now: datetime, limit: int = 100) -> Sequence[DeliveryRow]:
+        """Return duties to be done now and not leased, oldest first."""
+        oldest = (DELIVERY.c.owed_at, DELIVERY.c.delivery_id)
+        return await self._all(_DELIVERIES.where(_due(now)).order_by(*oldest).limit(limit), DeliveryRow)
+
+    async def lease_delivery(self, delivery_id: DeliveryId, *, owner: str, now: datetime, lease: timedelta) -> bool:
+        """Take one duty; False where another has it, or it is not to be done now."""
+        statement = (
+            update(DELIVERY)
+            .where(DELIVERY.c.delivery_id == delivery_id, _due(now))
+            .values(lease_owner=owner, lease_until=now + lease)
+        )
+        return await self._database.write(lambda connection: connection.execute(statement).rowcount) == 1
+
+    async def release_delivery(self, delivery_id: DeliveryId, *, owner: str) -> None:
+        """Give a duty back."""
+        statement = (
+            update(DELIVERY)
+            .where(DELIVERY.c.delivery_id == delivery_id, DELIVERY.c.lease_owner == owner)
+            .values(lease_owner=None, lease_until=None)
+        )
+        await self._database.write(lambda connection: connection.execute(statement).rowcount)
+
+    async def _all(self, statement: Select[Any], kind: type[V]) -> list[V]:
+        return await self._database.read(partial(found, statement=statement, kind=kind))
+
+    async def _ids(self, statement: Select[Any]) -> list[RunId]:
+        return await self._database.read(lambda connection: [RunId(run_id) for run_id in connection.scalars(statement)])
+
+
+def _free(lease_until: ColumnElement[datetime | None], now: datetime) -> ColumnElement[bool]:
+    return or_(lease_until.is_(None), lease_until <= now)
+
+
+def _due(now: datetime) -> ColumnElement[bool]:
+    waited = or_(DELIVERY.c.next_at.is_(None), DELIVERY.c.next_at <= now)
+    return _OWED & waited & _free(DELIVERY.c.lease_until, now)
+
+
+def _one(rows: Sequence[V]) -> V | None:
+    return rows[0] if rows else None
