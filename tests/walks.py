@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from random import Random
 
 from kova_auto.core.approval.levels import Decision, Ruling
-from kova_auto.core.delivery.owed import Owed
+from kova_auto.core.owed import Owed
 from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.event import (
     ApprovalDecided,

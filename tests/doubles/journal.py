@@ -1,0 +1,265 @@
+"""A journal, its views and its ledger in memory: what the engine's tests run on.
+
+It keeps the JSON of the facts and folds it anew whenever it is asked, so that it cannot disagree with the journal it
+stands for; the same suite in `tests/ports` runs against both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from kova_auto.core.owed import OPEN
+from kova_auto.core.errors import FencedError, JournalError, UnknownRunError
+from kova_auto.core.event import Event, Previous, RunAcquired, RunRequested, dump, load
+from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId, blob_hash
+from kova_auto.core.ledger import Occurrence
+from kova_auto.core.ports import Renewal, Unavailable
+from kova_auto.core.run import RunState, apply, fold, opened
+from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow, approval_rows, delivery_rows, run_row
+
+R = TypeVar("R")
+Hook = Callable[[RunId, Event], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Lease:
+    """Hold who has a run or a delivery, and until when."""
+
+    owner: str
+    until: datetime
+
+
+class _Facts:
+    """Keep facts, blobs and leases; `Journal`."""
+
+    def __init__(self, *, before_append: Hook | None = None, after_append: Hook | None = None) -> None:
+        """Take what is called just before and just after each fact is kept.
+
+        A hook that raises plays a crash: before, nothing was kept; after, it was, and the writer never hears of it.
+        """
+        self.before_append, self.after_append = before_append, after_append
+        self._texts: dict[RunId, list[str]] = {}
+        self._blobs: dict[BlobHash, bytes] = {}
+        self._leases: dict[str, _Lease] = {}
+
+    async def open(self, event: RunRequested) -> tuple[RunState, bool]:
+        """Open a run, or return the one of this id that is there already (then with False)."""
+        if event.run_id in self._texts:
+            return self._state(event.run_id), False
+        self._keep(event.run_id, event)
+        return opened(event), True
+
+    async def load(self, run_id: RunId) -> RunState:
+        """Fold a run."""
+        return self._state(run_id)
+
+    async def events(self, run_id: RunId, after: int = 0) -> Sequence[tuple[int, Event]]:
+        """Return the facts behind position `after`, with their positions, oldest first."""
+        texts = self._texts.get(run_id, [])[after:]
+        return [(seq, load(text)) for seq, text in enumerate(texts, after + 1)]
+
+    async def append(
+        self, state: RunState, event: Event, *, epoch: int | None = None, blobs: Sequence[bytes] = ()
+    ) -> RunState:
+        """Write one fact and the blobs it points to; fold in what others wrote since `state`."""
+        await asyncio.sleep(0)  # Others get their turn here, as they do in a real journal.
+        current = self._state(state.run_id)
+        if epoch is not None and epoch != current.epoch:
+            msg = f"run {state.run_id} was taken by another worker (epoch {current.epoch}, this one has {epoch})"
+            raise FencedError(msg)
+        after = apply(current, event)
+        self._blobs.update((blob_hash(data), data) for data in blobs)
+        self._keep(state.run_id, event)
+        return after
+
+    async def acquire(self, run_id: RunId, *, worker: str, now: datetime, lease: timedelta) -> RunState | Unavailable:
+        """Take a run whose lease is free or has run out: raises its epoch, writes `RunAcquired`."""
+        state, held = self._state(run_id), self._leases.get(run_id)
+        if state.finished:
+            return Unavailable.FINISHED
+        if held and held.until > now:
+            return Unavailable.HELD
+        event = RunAcquired(at=now, epoch=state.epoch + 1, worker=worker, lease_broken=held is not None)
+        self._keep(run_id, event, _Lease(worker, now + lease))
+        return apply(state, event)
+
+    async def renew(self, run_id: RunId, *, epoch: int, now: datetime, lease: timedelta) -> Renewal:
+        """Extend the lease, if the epoch still holds it."""
+        held = self._leases.get(run_id)
+        if run_id not in self._texts:
+            return Renewal(held=False, seq=0)
+        state = self._state(run_id)
+        if held is None or state.epoch != epoch:
+            return Renewal(held=False, seq=state.seq)
+        self._leases[run_id] = _Lease(held.owner, now + lease)
+        return Renewal(held=True, seq=state.seq)
+
+    async def release(self, run_id: RunId, *, epoch: int) -> None:
+        """Give the lease back; does nothing where the epoch does not hold it."""
+        if run_id in self._texts and self._state(run_id).epoch == epoch:
+            self._leases.pop(run_id, None)
+
+    async def keep(self, data: bytes) -> BlobHash:
+        """Keep a blob; twice is once."""
+        key = blob_hash(data)
+        self._blobs[key] = data
+        return key
+
+    async def blob(self, key: BlobHash) -> bytes:
+        """Return a blob."""
+        if key not in self._blobs:
+            msg = f"the journal holds no blob {key}"
+            raise JournalError(msg)
+        return self._blobs[key]
+
+    def _keep(self, run_id: RunId, event: Event, lease: _Lease | None = None) -> None:
+        if self.before_append:
+            self.before_append(run_id, event)
+        self._texts.setdefault(run_id, []).append(dump(event))
+        if lease:
+            self._leases[run_id] = lease
+        if self.after_append:
+            self.after_append(run_id, event)
+
+    def _state(self, run_id: RunId) -> RunState:
+        if run_id not in self._texts:
+            msg = f"the journal holds no run {run_id}"
+            raise UnknownRunError(msg)
+        return fold(map(load, self._texts[run_id]))
+
+    def _states(self) -> Iterable[RunState]:
+        return map(self._state, list(self._texts))
+
+    def _free(self, key: str, now: datetime) -> bool:
+        held = self._leases.get(key)
+        return held is None or held.until <= now
+
+
+class _Views(_Facts):
+    """Answer from the facts themselves; `Views`."""
+
+    async def runs(self, *, job: JobName | None = None, unfinished: bool = False, limit: int = 50) -> Sequence[RunRow]:
+        """Return runs, newest first."""
+        rows = [row for row in self._runs() if job in (None, row.job) and not (unfinished and row.finished_at)]
+        return rows[::-1][:limit]
+
+    async def run(self, run_id: RunId) -> RunRow | None:
+        """Return one run's row."""
+        return run_row(self._state(run_id)) if run_id in self._texts else None
+
+    async def matching(self, prefix: str) -> Sequence[RunId]:
+        """Return the ids that begin with a text, at most 20, newest first."""
+        return [row.run_id for row in self._runs() if row.run_id.startswith(prefix)][::-1][:20]
+
+    async def runnable(self, now: datetime, limit: int = 1000) -> Sequence[RunId]:
+        """Return unfinished runs that can go on now and are not leased, oldest first."""
+        awake = [row for row in self._runs() if not row.resting or (row.wake_at is not None and row.wake_at <= now)]
+        return [row.run_id for row in awake if not row.finished_at and self._free(row.run_id, now)][:limit]
+
+    async def next_wake(self, now: datetime) -> datetime | None:
+        """Return the next instant, after `now`, at which a resting run goes on or a delivery is tried again."""
+        runs = [row.wake_at for row in self._runs() if not row.finished_at]
+        deliveries = [row.next_at for row in self._deliveries() if row.status in OPEN]
+        return min((instant for instant in (*runs, *deliveries) if instant and instant > now), default=None)
+
+    async def previous(self, job: JobName, before: RunId) -> Previous | None:
+        """Return what came of the job's last finished, not staged run other than `before`."""
+        rows = [row for row in self._runs() if row.job == job and row.run_id != before and not row.staged]
+        ended = [(row.finished_at, row.run_id, row) for row in rows if row.finished_at]
+        if not ended:
+            return None
+        last = max(ended)[2]
+        assert last.outcome is not None
+        return Previous(outcome=last.outcome, answer_hash=BlobHash(last.answer_hash))
+
+    async def approvals(self, *, open_only: bool = True, limit: int = 100) -> Sequence[ApprovalRow]:
+        """Return calls that need or needed a person, newest first."""
+        rows = [row for state in self._states() for row in approval_rows(state) if row.open or not open_only]
+        return sorted(rows, key=lambda row: (row.requested_at, row.run_id, row.call_id), reverse=True)[:limit]
+
+    async def deliveries(
+        self, *, status: str | None = None, endpoint: str | None = None, run_id: RunId | None = None, limit: int = 100
+    ) -> Sequence[DeliveryRow]:
+        """Return duties to tell, newest first."""
+        rows = [row for row in self._deliveries() if status in (None, row.status) and endpoint in (None, row.endpoint)]
+        return [row for row in rows if run_id in (None, row.run_id)][::-1][:limit]
+
+    async def delivery(self, delivery_id: DeliveryId) -> DeliveryRow | None:
+        """Return one duty."""
+        return next((row for row in self._deliveries() if row.delivery_id == delivery_id), None)
+
+    async def due_deliveries(self, now: datetime, limit: int = 100) -> Sequence[DeliveryRow]:
+        """Return duties to be done now and not leased, oldest first."""
+        return [row for row in self._deliveries() if self._is_due(row, now)][:limit]
+
+    async def lease_delivery(self, delivery_id: DeliveryId, *, owner: str, now: datetime, lease: timedelta) -> bool:
+        """Take one duty; False where another has it, or it is not to be done now."""
+        row = await self.delivery(delivery_id)
+        if row is None or not self._is_due(row, now):
+            return False
+        self._leases[delivery_id] = _Lease(owner, now + lease)
+        return True
+
+    async def release_delivery(self, delivery_id: DeliveryId, *, owner: str) -> None:
+        """Give a duty back."""
+        if (held := self._leases.get(delivery_id)) and held.owner == owner:
+            del self._leases[delivery_id]
+
+    def _is_due(self, row: DeliveryRow, now: datetime) -> bool:
+        waited = row.next_at is None or row.next_at <= now
+        return row.status in OPEN and waited and self._free(row.delivery_id, now)
+
+    def _runs(self) -> list[RunRow]:
+        return sorted(map(run_row, self._states()), key=lambda row: (row.requested_at, row.run_id))
+
+    def _deliveries(self) -> list[DeliveryRow]:
+        rows = [row for state in self._states() for row in delivery_rows(state)]
+        return sorted(rows, key=lambda row: (row.owed_at, row.delivery_id))
+
+
+class MemoryJournal(_Views):
+    """Be `Journal`, `Views` and `Ledger` in one; this last part is the ledger."""
+
+    def __init__(self, *, before_append: Hook | None = None, after_append: Hook | None = None) -> None:
+        """Start empty; see `_Facts` for the hooks."""
+        super().__init__(before_append=before_append, after_append=after_append)
+        self._cursors: dict[tuple[JobName, str], datetime] = {}
+        self._occurrences: dict[tuple[JobName, datetime], Occurrence] = {}
+
+    async def cursor(self, job: JobName, schedule: str) -> datetime | None:
+        """Return the last nominal instant that has its row; None where this schedule was never seen."""
+        return self._cursors.get((job, schedule))
+
+    async def claim(
+        self,
+        job: JobName,
+        schedule: str,
+        *,
+        was: datetime | None,
+        cursor: datetime,
+        rows: Sequence[Occurrence] = (),
+        runs: Sequence[RunRequested] = (),
+    ) -> bool:
+        """Move the cursor, write the rows and open the runs, all in one transaction; False where somebody was first."""
+        new = {(row.job, row.nominal_at): row for row in rows}
+        if self._cursors.get((job, schedule)) != was or new.keys() & self._occurrences.keys() or len(new) < len(rows):
+            return False
+        self._cursors[job, schedule] = cursor
+        self._occurrences.update(new)
+        for run in runs:
+            await self.open(run)
+        return True
+
+    async def change(self, row: Occurrence) -> None:
+        """Write a row anew, as one that was pending and has now run."""
+        self._occurrences[row.job, row.nominal_at] = row
+
+    async def occurrences(self, job: JobName | None = None, *, limit: int = 100) -> Sequence[Occurrence]:
+        """Return rows, newest first."""
+        rows = [row for row in self._occurrences.values() if job in (None, row.job)]
+        by_job = sorted(rows, key=lambda row: row.job)
+        return sorted(by_job, key=lambda row: row.nominal_at, reverse=True)[:limit]

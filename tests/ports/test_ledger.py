@@ -1,0 +1,135 @@
+"""What every ledger promises: one suite for SQLite, PostgreSQL and the double."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from kova_auto.core.errors import UnknownRunError
+from kova_auto.core.event import RunRequested
+from kova_auto.core.ids import JobName, RunId
+from kova_auto.core.ledger import Ledger, Occurrence, OccurrenceStatus
+from kova_auto.core.ports import Journal
+from kova_auto.core.run import opened
+from tests.support import a_request, at
+
+NIGHTLY = JobName("nightly")
+HASH = "every-hour"
+
+
+def row(clock: str, status: OccurrenceStatus = OccurrenceStatus.PENDING, **changes: object) -> Occurrence:
+    """Return one row of the job's ledger."""
+    fields = {"job": NIGHTLY, "schedule": HASH, "nominal_at": at(clock), "due_at": at(clock), "status": status}
+    return Occurrence.model_validate({**fields, **changes})
+
+
+def run_of(clock: str) -> RunRequested:
+    """Return the opening of the run for an instant."""
+    return a_request(f"nightly@{clock}", nominal_at=at(clock), due_at=at(clock))
+
+
+async def claim(ledger: Ledger, was: str | None, cursor: str, *rows: Occurrence, runs: bool = True) -> bool:
+    """Claim rows, with a run for each."""
+    return await ledger.claim(
+        NIGHTLY,
+        HASH,
+        was=at(was) if was else None,
+        cursor=at(cursor),
+        rows=rows,
+        runs=[run_of(f"{each.nominal_at:%H:%M:%S}") for each in rows] if runs else [],
+    )
+
+
+async def test_a_schedule_that_was_never_seen_has_no_cursor(ledger: Ledger) -> None:
+    assert await ledger.cursor(NIGHTLY, HASH) is None
+
+
+async def test_a_claim_moves_the_cursor_writes_the_row_and_opens_the_run(ledger: Ledger, journal: Journal) -> None:
+    assert await claim(ledger, None, "06:00:00", row("06:00:00"))
+    assert await claim(ledger, "06:00:00", "07:00:00", row("07:00:00"))
+
+    assert await ledger.cursor(NIGHTLY, HASH) == at("07:00:00")
+    assert await ledger.occurrences(NIGHTLY) == [row("07:00:00"), row("06:00:00")]
+    assert await journal.load(RunId("nightly@07:00:00")) == opened(run_of("07:00:00"))
+
+
+async def test_of_sixteen_claims_at_once_one_is_made(ledger: Ledger, journal: Journal) -> None:
+    first = await asyncio.gather(*(claim(ledger, None, "06:00:00", row("06:00:00")) for _ in range(16)))
+    second = await asyncio.gather(*(claim(ledger, "06:00:00", "07:00:00", row("07:00:00")) for _ in range(16)))
+
+    assert (first.count(True), second.count(True)) == (1, 1)
+    assert await ledger.occurrences() == [row("07:00:00"), row("06:00:00")]
+    assert len(await journal.events(RunId("nightly@06:00:00"))) == 1
+
+
+@pytest.mark.parametrize("was", [None, "05:00:00", "07:00:00"])
+async def test_a_claim_from_elsewhere_changes_nothing(ledger: Ledger, journal: Journal, was: str | None) -> None:
+    await claim(ledger, None, "06:00:00", row("06:00:00"))
+
+    assert not await claim(ledger, was, "08:00:00", row("08:00:00"))
+    assert await ledger.cursor(NIGHTLY, HASH) == at("06:00:00")
+    assert await ledger.occurrences() == [row("06:00:00")]
+    with pytest.raises(UnknownRunError):
+        await journal.load(RunId("nightly@08:00:00"))
+
+
+async def test_a_claim_of_an_instant_that_has_its_row_changes_nothing(ledger: Ledger, journal: Journal) -> None:
+    await claim(ledger, None, "06:00:00", row("06:00:00"))
+
+    assert not await claim(ledger, "06:00:00", "08:00:00", row("07:00:00"), row("06:00:00", why="again"))
+    assert await ledger.cursor(NIGHTLY, HASH) == at("06:00:00")
+    assert await ledger.occurrences() == [row("06:00:00")]
+    with pytest.raises(UnknownRunError):
+        await journal.load(RunId("nightly@07:00:00"))
+
+
+async def test_an_edited_schedule_has_its_own_cursor_and_shares_the_rows(ledger: Ledger) -> None:
+    await claim(ledger, None, "06:00:00", row("06:00:00"))
+
+    same = await ledger.claim(NIGHTLY, "edited", was=None, cursor=at("06:00:00"), rows=[row("06:00:00")])
+    fresh = await ledger.claim(NIGHTLY, "edited", was=None, cursor=at("06:30:00"), rows=[row("06:30:00")])
+
+    assert (same, fresh) == (False, True)
+    assert await ledger.cursor(NIGHTLY, HASH) == at("06:00:00")
+    assert await ledger.cursor(NIGHTLY, "edited") == at("06:30:00")
+
+
+async def test_two_jobs_share_an_instant(ledger: Ledger) -> None:
+    weekly = row("06:00:00", job="weekly")
+
+    assert await ledger.claim(JobName("weekly"), HASH, was=None, cursor=at("06:00:00"), rows=[weekly])
+    assert await claim(ledger, None, "06:00:00", row("06:00:00"))
+    assert await ledger.occurrences() == [row("06:00:00"), weekly]
+    assert await ledger.occurrences(JobName("weekly")) == [weekly]
+
+
+async def test_a_run_that_is_open_already_is_left_as_it_is(ledger: Ledger, journal: Journal) -> None:
+    there = a_request("nightly@06:00:00", policy_hash="earlier")
+    await journal.open(there)
+
+    assert await claim(ledger, None, "06:00:00", row("06:00:00"))
+    assert await journal.load(there.run_id) == opened(there)
+
+
+async def test_a_claim_may_only_move_the_cursor(ledger: Ledger) -> None:
+    assert await claim(ledger, None, "06:00:00")
+    assert await ledger.cursor(NIGHTLY, HASH) == at("06:00:00")
+    assert await ledger.occurrences() == []
+
+
+async def test_a_row_is_written_anew(ledger: Ledger) -> None:
+    await claim(ledger, None, "07:00:00", row("06:00:00"), row("07:00:00"), runs=False)
+    ran = row("06:00:00", OccurrenceStatus.RAN, run_id="nightly@06:00:00")
+
+    await ledger.change(ran)
+
+    assert await ledger.occurrences() == [row("07:00:00"), ran]
+
+
+async def test_a_stretch_of_misses_is_one_row(ledger: Ledger) -> None:
+    stretch = row("06:00:00", OccurrenceStatus.MISSED, why="outside_window", until_at=at("09:00:00"), count=1_000_000)
+
+    await claim(ledger, None, "09:00:00", stretch, runs=False)
+
+    assert await ledger.occurrences(limit=1) == [stretch]

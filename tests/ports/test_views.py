@@ -1,0 +1,296 @@
+"""What every set of views answers: one suite for SQLite, PostgreSQL and the double."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from random import Random
+
+import pytest
+
+from kova_auto.core.approval.levels import Decision, Ruling
+from kova_auto.core.event import (
+    ApprovalDecided,
+    ApprovalRequested,
+    CallAdjudicated,
+    ContextAssembled,
+    DeliveryFinished,
+    DeliveryStarted,
+    Event,
+    ModelCallFailed,
+    ModelCallStarted,
+    Previous,
+    RunFinished,
+    RunRetried,
+    StopRequested,
+)
+from kova_auto.core.ids import CallId, DeliveryId, JobName, RunId, blob_hash
+from kova_auto.core.job import Outcome
+from kova_auto.core.message import TextPart
+from kova_auto.core.ports import Journal, Views
+from kova_auto.core.run import RunState, opened
+from kova_auto.core.view import approval_rows, delivery_rows, run_row
+from tests.doubles.journal import MemoryJournal
+from tests.ports.conftest import Ports
+from tests.support import a_job, a_request, at, call, replied, ruled, says
+from tests.walks import a_talkative_request, walk
+
+LEASE = timedelta(seconds=30)
+NIGHTLY = JobName("nightly")
+FIRST = CallId("1.1")
+
+
+async def a_run(journal: Journal, run_id: str, *events: Event, clock: str = "06:00:00", **changes: object) -> RunState:
+    """Open a run, take it for a moment, and append facts."""
+    job = a_job(run_id.partition("@")[0], notify=({"endpoint": "ci"},), approval={"when_needed": "suspend"})
+    await journal.open(a_request(run_id, job=job, at=at(clock), **changes))
+    state = await journal.acquire(RunId(run_id), worker="one", now=at(clock), lease=LEASE)
+    assert isinstance(state, RunState)
+    for event in events:
+        state = await journal.append(state, event, epoch=state.epoch)
+    await journal.release(state.run_id, epoch=state.epoch)
+    return state
+
+
+def ends(clock: str, outcome: Outcome = Outcome.DONE, answer: str = "All well.") -> RunFinished:
+    """Return the end of a run."""
+    return RunFinished(at=at(clock), outcome=outcome, answer=answer)
+
+
+def asks(expires: str | None = "18:00:00") -> list[Event]:
+    """Return the facts up to a question that nobody has answered."""
+    return [
+        ContextAssembled(at=at("06:00:01"), system="", prompt=(TextPart(text="Go."),), tools=()),
+        ModelCallStarted(at=at("06:00:01"), iteration=1, model="test/model", request_hash="hash"),
+        replied(1, says("Hm.", call("bash", command="make"))),
+        CallAdjudicated(at=at("06:00:03"), call_id=FIRST, verdict=ruled(Ruling.ASK)),
+        ApprovalRequested(at=at("06:00:04"), call_id=FIRST, expires_at=at(expires) if expires else None),
+    ]
+
+
+async def test_runs_are_listed_newest_first(journal: Journal, views: Views) -> None:
+    old = await a_run(journal, "nightly@1", ends("06:00:05"))
+    new = await a_run(journal, "nightly@2", clock="07:00:00")
+    other = await a_run(journal, "weekly@1", clock="08:00:00")
+
+    assert await views.runs() == [run_row(other), run_row(new), run_row(old)]
+    assert await views.runs(limit=1) == [run_row(other)]
+    assert await views.runs(job=NIGHTLY) == [run_row(new), run_row(old)]
+    assert await views.runs(unfinished=True) == [run_row(other), run_row(new)]
+    assert await views.runs(job=JobName("nothing")) == []
+
+
+async def test_one_run_is_found_by_its_id(journal: Journal, views: Views) -> None:
+    state = await a_run(journal, "nightly@1", ends("06:00:05", answer="x" * 2000))
+
+    assert await views.run(state.run_id) == run_row(state)
+    assert await views.run(RunId("nightly@2")) is None
+
+
+async def test_ids_are_found_by_what_they_begin_with(journal: Journal, views: Views) -> None:
+    for run_id in ("nightly@1", "nightly@2", "Nightly@3", "night_y@4", "weekly@1"):
+        await a_run(journal, run_id)
+
+    assert await views.matching("nightly") == ["nightly@2", "nightly@1"]
+    assert await views.matching("night_") == ["night_y@4"]
+    assert await views.matching("%") == []
+    assert sorted(await views.matching("")) == ["Nightly@3", "night_y@4", "nightly@1", "nightly@2", "weekly@1"]
+
+
+async def test_at_most_twenty_ids_are_found(journal: Journal, views: Views) -> None:
+    for minute in range(25):
+        await journal.open(a_request(f"nightly@{minute:02}", at=at(f"06:{minute:02}:00")))
+
+    assert await views.matching("nightly@") == [f"nightly@{minute:02}" for minute in range(24, 4, -1)]
+
+
+async def test_runs_that_can_go_on_are_found_oldest_first(journal: Journal, views: Views) -> None:
+    await a_run(journal, "late@1", clock="07:00:00")
+    await a_run(journal, "early@1", clock="05:00:00")
+    await a_run(journal, "done@1", ends("06:00:05"))
+    await a_run(journal, "waits@1", *asks(expires=None))
+    await a_run(journal, "expires@1", *asks(expires="18:00:00"))
+    held = await a_run(journal, "held@1")
+    await journal.acquire(held.run_id, worker="two", now=at("07:00:00"), lease=LEASE)
+
+    assert await views.runnable(at("07:00:29")) == ["early@1", "late@1"]
+    assert await views.runnable(at("07:00:30")) == ["early@1", "held@1", "late@1"]
+    assert await views.runnable(at("18:00:00")) == ["early@1", "expires@1", "held@1", "late@1"]
+    assert await views.runnable(at("18:00:00"), limit=2) == ["early@1", "expires@1"]
+
+
+async def test_an_answered_run_can_go_on_at_once(journal: Journal, views: Views) -> None:
+    state = await a_run(journal, "nightly@1", *asks(expires=None))
+    await journal.append(state, ApprovalDecided(at=at("06:10:00"), call_id=FIRST, decision=Decision.ONCE, by="ada"))
+
+    assert await views.runnable(at("06:10:00")) == ["nightly@1"]
+
+
+async def test_a_stopped_run_can_go_on_to_its_end(journal: Journal, views: Views) -> None:
+    state = await a_run(journal, "nightly@1", *asks(expires=None))
+    await journal.append(state, StopRequested(at=at("06:10:00"), outcome=Outcome.CANCELLED, reason="", by="ada"))
+
+    assert await views.runnable(at("06:10:00")) == ["nightly@1"]
+
+
+async def test_the_next_wake_is_the_earliest_of_runs_and_deliveries(journal: Journal, views: Views) -> None:
+    failed = ModelCallFailed(
+        at=at("06:00:02"), iteration=1, error="E", message="busy", retryable=True, retry_at=at("06:20:00")
+    )
+    await a_run(journal, "expires@1", *asks(expires="18:00:00"))
+    await a_run(journal, "retries@1", *asks()[:2], failed)
+    ended = await a_run(journal, "told@1", ends("06:00:05"))
+    owed = next(iter(ended.deliveries))
+    started = await journal.append(ended, DeliveryStarted(at=at("06:01:00"), delivery_id=owed, attempt=1))
+    await journal.append(started, a_failed_attempt(owed, next_at="06:30:00"))
+
+    assert await views.next_wake(at("06:10:00")) == at("06:20:00")
+    assert await views.next_wake(at("06:20:00")) == at("06:30:00")
+    assert await views.next_wake(at("06:30:00")) == at("18:00:00")
+    assert await views.next_wake(at("18:00:00")) is None
+
+
+def a_failed_attempt(owed: DeliveryId, next_at: str) -> DeliveryFinished:
+    """Return the end of a first attempt that is to be tried again."""
+    return DeliveryFinished(
+        at=at("06:01:01"),
+        delivery_id=owed,
+        attempt=1,
+        result="server_error",
+        status="waiting",
+        http_status=503,
+        next_at=at(next_at),
+    )
+
+
+async def test_what_came_of_the_last_run_leaves_out_this_staged_and_open_ones(journal: Journal, views: Views) -> None:
+    this = await a_run(journal, "nightly@9", clock="09:00:00")
+    assert await views.previous(NIGHTLY, this.run_id) is None
+
+    await a_run(journal, "nightly@3", ends("08:00:00", Outcome.FAILED, "broken"), clock="05:00:00")
+    await a_run(journal, "nightly@1", ends("07:00:00"))
+    await a_run(journal, "nightly@2", ends("08:30:00"), staged=True)
+    again = await a_run(journal, "nightly@4", ends("08:40:00"))
+    await journal.append(again, RunRetried(at=at("08:41:00"), attempt=2, by="ada"))
+    await a_run(journal, "weekly@1", ends("08:50:00"))
+    await journal.append(await journal.load(this.run_id), ends("09:00:05"))
+
+    assert await views.previous(NIGHTLY, this.run_id) == Previous(
+        outcome=Outcome.FAILED, answer_hash=blob_hash(b"broken")
+    )
+
+
+async def test_open_questions_are_listed_newest_first(journal: Journal, views: Views) -> None:
+    first = await a_run(journal, "nightly@1", *asks())
+    second = await a_run(journal, "nightly@2", *asks())
+    answered = await journal.append(
+        first, ApprovalDecided(at=at("06:10:00"), call_id=FIRST, decision=Decision.DENY, by="ada")
+    )
+
+    assert await views.approvals() == list(approval_rows(second))
+    assert await views.approvals(open_only=False) == [*approval_rows(second), *approval_rows(answered)]
+    assert await views.approvals(open_only=False, limit=1) == list(approval_rows(second))
+
+
+async def test_duties_are_listed_newest_first_and_by_what_they_are(journal: Journal, views: Views) -> None:
+    old = await a_run(journal, "nightly@1", ends("06:00:05"))
+    new = await a_run(journal, "nightly@2", ends("07:00:05"))
+    owed = next(iter(old.deliveries))
+    old = await journal.append(old, DeliveryStarted(at=at("07:01:00"), delivery_id=owed, attempt=1))
+    old = await journal.append(old, a_failed_attempt(owed, next_at="07:30:00"))
+
+    assert await views.deliveries() == [*delivery_rows(new), *delivery_rows(old)]
+    assert await views.deliveries(limit=1) == list(delivery_rows(new))
+    assert await views.deliveries(status="waiting") == list(delivery_rows(old))
+    assert await views.deliveries(status="pending", endpoint="ci") == list(delivery_rows(new))
+    assert await views.deliveries(endpoint="elsewhere") == []
+    assert await views.deliveries(run_id=old.run_id) == list(delivery_rows(old))
+    assert await views.delivery(owed) == delivery_rows(old)[0]
+    assert await views.delivery(DeliveryId("msg_none")) is None
+
+
+async def test_duties_fall_due_oldest_first(journal: Journal, views: Views) -> None:
+    new = await a_run(journal, "nightly@2", ends("07:00:05"))
+    old = await a_run(journal, "nightly@1", ends("06:00:05"))
+    later = await a_run(journal, "nightly@3", ends("06:30:05"))
+    owed = next(iter(later.deliveries))
+    later = await journal.append(later, DeliveryStarted(at=at("07:00:00"), delivery_id=owed, attempt=1))
+    later = await journal.append(later, a_failed_attempt(owed, next_at="07:30:00"))
+
+    assert await views.due_deliveries(at("07:29:59")) == [*delivery_rows(old), *delivery_rows(new)]
+    assert await views.due_deliveries(at("07:30:00")) == [
+        *delivery_rows(old),
+        *delivery_rows(later),
+        *delivery_rows(new),
+    ]
+    assert await views.due_deliveries(at("07:30:00"), limit=1) == list(delivery_rows(old))
+
+
+async def test_a_duty_is_taken_by_one_until_it_is_given_back_or_its_lease_runs_out(
+    journal: Journal, views: Views
+) -> None:
+    state = await a_run(journal, "nightly@1", ends("06:00:05"))
+    owed = next(iter(state.deliveries))
+    now = at("06:01:00")
+
+    async def take(owner: str, clock: str = "06:01:00") -> bool:
+        return await views.lease_delivery(owed, owner=owner, now=at(clock), lease=LEASE)
+
+    assert [await take("one"), await take("two")] == [True, False]
+    assert await views.due_deliveries(now) == []
+    await views.release_delivery(owed, owner="two")
+    assert await take("two") is False
+    await views.release_delivery(owed, owner="one")
+    assert [await take("two"), await take("one", "06:01:29"), await take("one", "06:01:30")] == [True, False, True]
+
+
+@pytest.mark.parametrize("status", ["delivered", "dead"])
+async def test_a_duty_that_is_done_with_is_not_taken(journal: Journal, views: Views, status: str) -> None:
+    state = await a_run(journal, "nightly@1", ends("06:00:05"))
+    owed = next(iter(state.deliveries))
+    state = await journal.append(state, DeliveryStarted(at=at("06:01:00"), delivery_id=owed, attempt=1))
+    end = DeliveryFinished(at=at("06:01:01"), delivery_id=owed, attempt=1, result=status, status=status)
+    await journal.append(state, end)
+
+    assert await views.due_deliveries(at("07:00:00")) == []
+    assert not await views.lease_delivery(owed, owner="one", now=at("07:00:00"), lease=LEASE)
+
+
+async def test_a_duty_that_waits_is_not_taken_early(journal: Journal, views: Views) -> None:
+    state = await a_run(journal, "nightly@1", ends("06:00:05"))
+    owed = next(iter(state.deliveries))
+    state = await journal.append(state, DeliveryStarted(at=at("06:01:00"), delivery_id=owed, attempt=1))
+    await journal.append(state, a_failed_attempt(owed, next_at="07:30:00"))
+
+    assert not await views.lease_delivery(owed, owner="one", now=at("07:29:59"), lease=LEASE)
+    assert await views.lease_delivery(owed, owner="one", now=at("07:30:00"), lease=LEASE)
+
+
+async def test_a_courier_keeps_its_lease_while_the_duty_changes(journal: Journal, views: Views) -> None:
+    state = await a_run(journal, "nightly@1", ends("06:00:05"))
+    owed = next(iter(state.deliveries))
+    await views.lease_delivery(owed, owner="one", now=at("06:01:00"), lease=LEASE)
+
+    await journal.append(state, DeliveryStarted(at=at("06:01:00"), delivery_id=owed, attempt=1))
+
+    assert await views.due_deliveries(at("06:01:01")) == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_whatever_happened_the_answers_are_those_of_the_double(ports: Ports, seed: int) -> None:
+    chance, double = Random(seed), MemoryJournal()
+    for index in range(3):
+        request = a_talkative_request(f"job{index}@1")
+        for journal in (ports.journal, double):
+            await journal.open(request)
+        for state, event in walk(opened(request), chance, 40):
+            await ports.journal.append(state, event)
+            await double.append(state, event)
+
+    views, now = ports.views, at("06:00:30")
+    assert await views.runs() == await double.runs()
+    assert await views.runs(unfinished=True) == await double.runs(unfinished=True)
+    assert await views.runnable(now) == await double.runnable(now)
+    assert await views.next_wake(now) == await double.next_wake(now)
+    assert await views.approvals() == await double.approvals()
+    assert await views.deliveries() == await double.deliveries()
+    assert await views.due_deliveries(now) == await double.due_deliveries(now)
