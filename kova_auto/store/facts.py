@@ -14,7 +14,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from kova_auto.core.errors import JournalError, UnknownEventError, UnknownRunError
 from kova_auto.core.event import Event, RunAcquired, RunRequested, dump, load
 from kova_auto.core.ids import RunId
-from kova_auto.core.ports import Renewal, Unavailable
+from kova_auto.core.ports import Unavailable
 from kova_auto.core.run import RunState, apply, fold, opened
 from kova_auto.core.view import approval_rows, delivery_rows, run_row
 from kova_auto.store.drafts import Draft, Drafts
@@ -33,7 +33,6 @@ _EVENTS = (
     .order_by(EVENT.c.seq)
 )
 _HEAD = select(RUN.c.head_seq, RUN.c.lease_owner, RUN.c.lease_until).where(RUN.c.run_id == bindparam("id"))
-_HELD = update(RUN).where(RUN.c.run_id == bindparam("id"), RUN.c.epoch == bindparam("held"))
 
 
 def events(connection: Connection, run_id: RunId, after: int = 0) -> list[tuple[int, Event]]:
@@ -152,18 +151,3 @@ def acquire(
     event = RunAcquired(at=now, epoch=state.epoch + 1, worker=worker, lease_broken=broken)
     until = {"lease_owner": worker, "lease_until": now + lease}
     return _write_locked(connection, drafts.draft(state, event, dump(event)), until)
-
-
-def renew(connection: Connection, run_id: RunId, epoch: int, until: datetime) -> Renewal:
-    """Extend a lease, if the epoch holds it."""
-    held = _HELD.where(RUN.c.lease_owner.is_not(None)).values(lease_until=until).returning(RUN.c.head_seq)
-    seq = connection.execute(held, {"id": run_id, "held": epoch}).scalar_one_or_none()
-    if seq is not None:
-        return Renewal(held=True, seq=seq)
-    head = connection.execute(_HEAD, {"id": run_id}).one_or_none()
-    return Renewal(held=False, seq=head.head_seq if head else 0)
-
-
-def release(connection: Connection, run_id: RunId, epoch: int) -> None:
-    """Give a lease back, if the epoch holds it."""
-    connection.execute(_HELD.values(lease_owner=None, lease_until=None), {"id": run_id, "held": epoch})

@@ -16,7 +16,7 @@ from kova_auto.core.ids import BlobHash, RunId
 from kova_auto.core.ports import Renewal, Unavailable
 from kova_auto.core.run import RunState, opened
 from kova_auto.store import blobs as contents
-from kova_auto.store import facts
+from kova_auto.store import facts, leases
 from kova_auto.store.blobs import Blob
 from kova_auto.store.database import Database
 from kova_auto.store.drafts import Draft, Drafts
@@ -70,11 +70,11 @@ class SqlJournal:
 
     async def renew(self, run_id: RunId, *, epoch: int, now: datetime, lease: timedelta) -> Renewal:
         """Extend the lease, if the epoch still holds it."""
-        return await self._database.write(partial(facts.renew, run_id=run_id, epoch=epoch, until=now + lease))
+        return await self._database.write(partial(leases.renew, run_id=run_id, epoch=epoch, until=now + lease))
 
     async def release(self, run_id: RunId, *, epoch: int) -> None:
         """Give the lease back; does nothing where the epoch does not hold it."""
-        await self._database.write(partial(facts.release, run_id=run_id, epoch=epoch))
+        await self._database.write(partial(leases.release, run_id=run_id, epoch=epoch))
 
     async def keep(self, data: bytes) -> BlobHash:
         """Keep a blob; twice is once."""

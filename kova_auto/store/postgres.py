@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from importlib.util import find_spec
 
 from sqlalchemy import URL, Engine, create_engine, make_url
 from sqlalchemy.exc import ArgumentError
 
 from kova_auto.core.errors import JournalError, SettingsError
-from kova_auto.store.database import T, Work
+from kova_auto.store.database import T, Work, in_thread
 from kova_auto.store.faults import database_errors
 from kova_auto.store.schema import ensure_schema, revision_of
 
@@ -46,7 +44,7 @@ class PostgresDatabase:
 
     async def write(self, work: Work[T]) -> T:
         """Return what `work` returned once it is committed."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._do, work)
+        return await in_thread(self._threads, self.place, self._do, work)
 
     async def read(self, work: Work[T]) -> T:
         """Return what `work` found in what is committed."""
@@ -70,9 +68,6 @@ class PostgresDatabase:
 
 
 def _parse(url: str) -> URL:
-    if find_spec("psycopg") is None:
-        msg = "PostgreSQL needs the driver psycopg, which is not installed"
-        raise SettingsError(msg, key="database", hint="pip install 'kova-auto[postgres]'")
     try:
         return make_url(url).set(drivername="postgresql+psycopg")
     except ArgumentError:  # Not chained, not shown: the text may hold a password.
@@ -82,12 +77,16 @@ def _parse(url: str) -> URL:
 
 def _engine(url: URL) -> Engine:
     asked = url.query.get("options", "")
-    options = " ".join(([asked] if isinstance(asked, str) else [*asked]) + [_SESSION])
-    return create_engine(
-        url,
-        isolation_level="READ COMMITTED",
-        pool_size=CONNECTIONS,
-        max_overflow=0,
-        pool_pre_ping=True,
-        connect_args={"options": options.strip(), "connect_timeout": 10, "application_name": "kova-auto"},
-    )
+    options = " ".join([*([asked] if isinstance(asked, str) else asked), _SESSION])
+    try:
+        return create_engine(
+            url,
+            isolation_level="READ COMMITTED",
+            pool_size=CONNECTIONS,
+            max_overflow=0,
+            pool_pre_ping=True,
+            connect_args={"options": options.strip(), "connect_timeout": 10, "application_name": "kova-auto"},
+        )
+    except ImportError as exc:
+        msg = f"PostgreSQL needs the driver psycopg, which cannot be imported ({exc})"
+        raise SettingsError(msg, key="database", hint="pip install 'kova-auto[postgres]'") from exc

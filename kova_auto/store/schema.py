@@ -32,7 +32,7 @@ def revision_of(connection: Connection, place: str) -> str | None:
     """
     names = set(inspect(connection).get_table_names())
     if VERSION_TABLE in names:
-        return str(connection.execute(select(_VERSION.c.version_num)).scalar_one())
+        return connection.execute(select(_VERSION.c.version_num)).scalar_one_or_none() or "base"
     strangers = names if connection.dialect.name == "sqlite" else names & METADATA.tables.keys()
     if strangers:
         msg = f"the database {place} is no journal of kova-auto: it holds other tables ({min(strangers)}, …)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import sqlite3
@@ -13,7 +12,7 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, QueuePool, StaticPool, create_engine, event
 
 from kova_auto.core.errors import JournalError
-from kova_auto.store.database import T, Work
+from kova_auto.store.database import T, Work, in_thread
 from kova_auto.store.faults import database_errors
 from kova_auto.store.schema import ensure_schema
 from kova_auto.store.writer import GroupWriter
@@ -69,7 +68,7 @@ class SqliteDatabase:
 
     async def read(self, work: Work[T]) -> T:
         """Return what `work` found in what is committed."""
-        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
+        return await in_thread(self._readers, self.place, self._read, work)
 
     def close(self) -> None:
         """Write what waits, empty the log into the database, and let go of the file."""

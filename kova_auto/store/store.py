@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from kova_auto.core.errors import SettingsError
-from kova_auto.store import rebuild
+from kova_auto.store import leases, rebuild
 from kova_auto.store.database import Database
 from kova_auto.store.journal import Guard, SqlJournal
 from kova_auto.store.ledger import SqlLedger
@@ -26,6 +28,13 @@ class Store:
     views: SqlViews
     ledger: SqlLedger
     database: Database
+
+    async def end_leases(self, now: datetime) -> None:
+        """End what earlier processes held; only where none can be alive, as after taking the owner's lock.
+
+        What was cut off is then taken up at once, and not when its lease would have run out.
+        """
+        await self.database.write(partial(leases.end_all, now=now))
 
     async def rebuild_views(self) -> int:
         """Write every view anew from the journal, and return how many runs it holds; safe while others write."""

@@ -20,7 +20,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from kova_auto.core.errors import JournalError
-from kova_auto.store.database import T, Work
+from kova_auto.store.database import T, Work, closed
 from kova_auto.store.faults import database_errors
 
 BATCH = 256
@@ -99,7 +99,7 @@ class GroupWriter:
         future: asyncio.Future[T] = loop.create_future()
         with self._lock:
             if self._closed:
-                raise self._is_closed()
+                raise closed(self._place)
             self._queue.put(_Item(work, loop, future))
         return await future
 
@@ -110,9 +110,6 @@ class GroupWriter:
                 self._closed = True
                 self._queue.put(None)
         self._thread.join()
-
-    def _is_closed(self) -> JournalError:
-        return JournalError(f"the database {self._place} is closed")
 
     def _serve(self) -> None:
         items: Sequence[_Item] = ()
@@ -177,7 +174,7 @@ class GroupWriter:
             if item := self._queue.get():
                 left.append(item)
         for item in left:
-            item.error = self._is_closed()
+            item.error = closed(self._place)
         _answer(left)
 
 

@@ -1,0 +1,153 @@
+"""One chain of migrations for both databases, and it ends where the table models are."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import NoneType
+from typing import get_args
+
+import pytest
+from alembic import command
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, NullPool, create_engine, event, inspect, make_url, text
+
+from kova_auto.core.errors import JournalError
+from kova_auto.core.ledger import Occurrence
+from kova_auto.core.value import Value
+from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow
+from kova_auto.store.migrate import config_for
+from kova_auto.store.schema import REVISION, create_tables, ensure_schema
+from kova_auto.store.store import open_store
+from kova_auto.store.tables import METADATA
+
+
+@pytest.fixture
+def engine(place: str) -> Iterator[Engine]:
+    """Reach an empty database without any of our own opening."""
+    if "://" in place:
+        engine = create_engine(make_url(place).set(drivername="postgresql+psycopg"), poolclass=NullPool)
+    else:
+        engine = create_engine(f"sqlite:///{place}", poolclass=NullPool, connect_args={"isolation_level": None})
+        event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
+    yield engine
+    engine.dispose()
+
+
+def upgraded(connection: Connection, revision: str = "head") -> None:
+    """Walk the whole chain."""
+    command.upgrade(config_for(connection), revision)
+
+
+def described(connection: Connection) -> dict[str, object]:
+    """Return everything that a database says about its tables."""
+    about = inspect(connection)
+    return {
+        name: {
+            "columns": [{**column, "type": repr(column["type"])} for column in about.get_columns(name)],
+            "key": about.get_pk_constraint(name),
+            "unique": about.get_unique_constraints(name),
+            "indexes": {
+                index["name"]: (index["column_names"], index["unique"], [*map(str, index["dialect_options"].values())])
+                for index in about.get_indexes(name)
+            },
+        }
+        for name in sorted(about.get_table_names())
+    }
+
+
+def test_a_fresh_database_is_what_the_migrations_make(engine: Engine) -> None:
+    with engine.connect() as connection:
+        create_tables(connection)
+        fresh = described(connection)
+        connection.rollback()
+        assert described(connection) == {}
+        upgraded(connection)
+        assert described(connection) == fresh
+
+
+@pytest.mark.parametrize("make", [create_tables, upgraded])
+def test_alembic_finds_nothing_to_change(engine: Engine, make: Callable[[Connection], None]) -> None:
+    with engine.connect() as connection:
+        make(connection)
+        command.check(config_for(connection))
+
+
+def test_the_chain_can_be_walked_back_and_forth(engine: Engine) -> None:
+    with engine.connect() as connection:
+        upgraded(connection)
+        there = described(connection)
+        command.downgrade(config_for(connection), "base")
+        assert described(connection).keys() == {"schema_version"}
+        upgraded(connection)
+        assert described(connection) == there
+
+
+def test_the_newest_migration_is_the_one_we_say() -> None:
+    assert ScriptDirectory.from_config(config_for()).get_heads() == [REVISION]
+
+
+def test_an_older_database_is_brought_up_to_date(engine: Engine) -> None:
+    with engine.connect() as connection:
+        create_tables(connection)
+        today = described(connection)
+        command.downgrade(config_for(connection), "base")
+        ensure_schema(connection, "here")
+        assert described(connection) == today
+
+
+async def test_a_database_of_a_newer_version_is_refused_and_left_alone(engine: Engine, place: str) -> None:
+    with engine.begin() as connection:
+        create_tables(connection)
+        connection.execute(text("UPDATE schema_version SET version_num = '9999'"))
+
+    with pytest.raises(JournalError, match=r"written by a newer kova-auto \(revision 9999\); upgrade this one"):
+        open_store(place, create=True)
+    with engine.connect() as connection:
+        assert connection.execute(text("SELECT version_num FROM schema_version")).scalar_one() == "9999"
+
+
+async def test_opening_again_finds_what_was_there(place: str) -> None:
+    for _ in range(2):
+        store = open_store(place, create=True)
+        assert await store.views.runs() == []
+        await store.close()
+
+
+async def test_a_store_that_is_not_there_is_not_made_unasked(place: str) -> None:
+    with pytest.raises(JournalError, match="there is no journal"):
+        open_store(place, create=False)
+
+
+def test_opening_a_journal_that_is_up_to_date_needs_no_alembic(tmp_path: Path) -> None:
+    look = (
+        "import asyncio, sys; from kova_auto.store.store import open_store\n"
+        "asyncio.run(open_store(sys.argv[1], create=True).close()); print('alembic' in sys.modules)"
+    )
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", look, tmp_path / "journal.db"], check=True, capture_output=True, text=True
+        )
+        for _ in range(2)
+    ]
+
+    assert [each.stdout for each in found] == ["False\n", "False\n"]
+
+
+@pytest.mark.parametrize(
+    ("table", "kind", "operational"),
+    [
+        ("run", RunRow, {"head_seq", "epoch", "lease_owner", "lease_until"}),
+        ("approval", ApprovalRow, set()),
+        ("delivery", DeliveryRow, {"lease_owner", "lease_until"}),
+        ("occurrence", Occurrence, set()),
+    ],
+)
+def test_every_field_of_a_row_has_its_column(table: str, kind: type[Value], operational: set[str]) -> None:
+    columns = METADATA.tables[table].columns
+    optional = {name for name, field in kind.model_fields.items() if NoneType in get_args(field.annotation)}
+
+    assert {column.name for column in columns} == kind.model_fields.keys() | operational
+    assert {column.name for column in columns if column.nullable} - operational == optional
