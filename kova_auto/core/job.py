@@ -38,6 +38,12 @@ Moment = Annotated[str, BeforeValidator(render_moment)]
 """A date, or a date with its time; without an offset it is what the schedule's zone shows."""
 
 
+class Table(Value):
+    """Be one table of a job file; its validator is built when it is first needed, for a quick command line."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
 class Outcome(StrEnum):
     """Say what came of a finished run."""
 
@@ -53,7 +59,7 @@ class Outcome(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-class After(Value):
+class After(Table):
     """Start when another job has ended."""
 
     job: Name
@@ -61,7 +67,7 @@ class After(Value):
     within: Duration | None = None
 
 
-class Exclude(Value):
+class Exclude(Table):
     """Name local dates, weekdays and hours on which nothing runs."""
 
     dates: tuple[Moment, ...] = ()
@@ -70,7 +76,7 @@ class Exclude(Value):
     calendars: tuple[str, ...] = ()
 
 
-class ScheduleTable(Value):
+class ScheduleTable(Table):
     """Say when a job runs: exactly one of `cron`, `every`, `at`, `on`, `after`, `webhook`."""
 
     cron: str | tuple[str, ...] | None = None
@@ -99,7 +105,7 @@ class ScheduleTable(Value):
         return self
 
 
-class Retry(Value):
+class Retry(Table):
     """Say how often a failed run is tried again, as further attempts inside the same run."""
 
     attempts: StrictInt = Field(default=0, ge=0, le=20)
@@ -108,7 +114,7 @@ class Retry(Value):
     on: tuple[Literal["rate_limit", "transient", "failed", "timed_out"], ...] = ("rate_limit", "transient")
 
 
-class Policy(Value):
+class Policy(Table):
     """Say what happens to instants that were missed, that overlap, or that come too late."""
 
     missed: Literal["skip", "latest", "all"] = "latest"
@@ -119,13 +125,13 @@ class Policy(Value):
     max_parallel: StrictInt = Field(default=3, ge=1, le=100)
     start_deadline: Duration | None = None
     on_interrupt: Literal["resume", "fail"] = "resume"
-    retry: Retry = Retry()
+    retry: Retry = Field(default_factory=Retry)
     max_runs: StrictInt = Field(default=0, ge=0)
     pause_after_failures: StrictInt = Field(default=0, ge=0)
     expect_within: Duration | None = None
 
 
-class Limits(Value):
+class Limits(Table):
     """Bound what one run may use; all are on by default.
 
     Attributes:
@@ -142,7 +148,7 @@ class Limits(Value):
     denials: StrictInt = Field(default=5, ge=1)
 
 
-class Permissions(Value):
+class Permissions(Table):
     """Grant an unattended run what its level does not; the file's author wrote them."""
 
     allow_commands: tuple[str, ...] = ()
@@ -155,7 +161,7 @@ class Permissions(Value):
     network: Literal["off", "on"] = "off"
 
 
-class Input(Value):
+class Input(Table):
     """Declare one input of the prompt; without a default it must be given."""
 
     default: str | None = None
@@ -163,7 +169,7 @@ class Input(Value):
     description: str = ""
 
 
-class ApprovalTable(Value):
+class ApprovalTable(Table):
     """Say what becomes of a call that needs a person."""
 
     when_needed: Literal["deny", "suspend"] = "deny"
@@ -174,7 +180,7 @@ class ApprovalTable(Value):
     notify: tuple[Name, ...] = ()
 
 
-class Output(Value):
+class Output(Table):
     """Say what the final answer must be."""
 
     model_config = ConfigDict(serialize_by_alias=True)  # what an event holds must be read back
@@ -183,32 +189,32 @@ class Output(Value):
     checks: tuple[str, ...] = ()
 
 
-class CommandCriterion(Value):
+class CommandCriterion(Table):
     """Judge a goal by a command's exit code."""
 
     command: str
 
 
-class Goal(Value):
+class Goal(Table):
     """Say when a goal is reached."""
 
     criteria: tuple[str | CommandCriterion, ...] = ()
     turns: StrictInt = Field(default=30, ge=1, le=1000)
 
 
-class Agents(Value):
+class Agents(Table):
     """Name the subagents that a run may dispatch."""
 
     allow: tuple[str, ...] = ()
 
 
-class Mcp(Value):
+class Mcp(Table):
     """Name the MCP servers that a run may use."""
 
     servers: tuple[str, ...] = ()
 
 
-class Context(Value):
+class Context(Table):
     """Say what a run is shown besides its prompt."""
 
     memory: tuple[Literal["workspace", "global", "job"], ...] = ("workspace", "global")
@@ -216,14 +222,14 @@ class Context(Value):
     attachments: tuple[str, ...] = ()
 
 
-class Notify(Value):
+class Notify(Table):
     """Promise an endpoint to be told; `when` lists outcomes, or says always, on a change, or on recovery."""
 
     endpoint: Name
     when: tuple[Outcome, ...] | Literal["always", "change", "recovery"] = "always"
 
 
-class JobFile(Value):
+class JobFile(Table):
     """Hold what a job file says, with every default filled in."""
 
     description: str = ""
@@ -237,17 +243,17 @@ class JobFile(Value):
     automation: AutomationLevel = AutomationLevel.READ_ONLY
     isolation: Literal["in-place", "worktree", "copy"] = "in-place"
     schedule: ScheduleTable | None = None
-    policy: Policy = Policy()
-    limits: Limits = Limits()
-    permissions: Permissions = Permissions()
+    policy: Policy = Field(default_factory=Policy)
+    limits: Limits = Field(default_factory=Limits)
+    permissions: Permissions = Field(default_factory=Permissions)
     env: dict[str, SecretRef] = Field(default_factory=dict)
     inputs: dict[str, Input] = Field(default_factory=dict)
-    approval: ApprovalTable = ApprovalTable()
-    output: Output = Output()
-    goal: Goal = Goal()
-    agents: Agents = Agents()
-    mcp: Mcp = Mcp()
-    context: Context = Context()
+    approval: ApprovalTable = Field(default_factory=ApprovalTable)
+    output: Output = Field(default_factory=Output)
+    goal: Goal = Field(default_factory=Goal)
+    agents: Agents = Field(default_factory=Agents)
+    mcp: Mcp = Field(default_factory=Mcp)
+    context: Context = Field(default_factory=Context)
     notify: tuple[Notify, ...] = ()
 
     @field_validator("inputs", mode="before")

@@ -10,6 +10,7 @@ import base64
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from urllib.parse import quote, quote_plus
 
 SHORTEST = 6
@@ -23,8 +24,9 @@ _PRIVATE_KEY = rf"-----BEGIN {_PEM}(?:(?:(?!-----).)*-----END {_PEM}|(?:(?:\s|\\
 _SLACK_HOOK = r"(?<=//)hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[^\s\"'<>)]+"
 
 # A marker decides cheaply whether the pattern is worth trying; what that matches becomes `[redacted:name]`.
-_SHAPES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
-    (name, tuple(markers.split()), re.compile(pattern, re.DOTALL))
+# Each pattern is compiled when its marker is first met.
+_SHAPES: tuple[tuple[str, tuple[str, ...], str], ...] = tuple(
+    (name, tuple(markers.split()), pattern)
     for name, markers, pattern in (
         ("private-key", "-----BEGIN", _PRIVATE_KEY),
         ("api-key", "sk-", r"(?<![\w-])sk-(?=[A-Za-z_-]*\d)[\w-]{20,}"),
@@ -51,8 +53,13 @@ def redact_shapes(text: str) -> str:
     """Replace what has the well-known shape of a key by `[redacted:kind]`."""
     for name, markers, pattern in _SHAPES:
         if any(marker in text for marker in markers):
-            text = pattern.sub(f"[redacted:{name}]", text)
+            text = _compiled(pattern).sub(f"[redacted:{name}]", text)
     return text
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.DOTALL)
 
 
 class Redactor:

@@ -20,10 +20,15 @@ _INPUT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MODEL = re.compile(r"[a-z0-9][a-z0-9_-]*/\S+")
 
 
+def is_job_name(name: str) -> bool:
+    """Say whether a job can have this name."""
+    return _NAME.fullmatch(name) is not None
+
+
 def check_name(draft: Draft) -> None:
     """Check that the file's stem can be a job's name."""
     name = draft.path.stem
-    if not _NAME.fullmatch(name):
+    if not is_job_name(name):
         message = f"wanted letters, digits, - and _ before {draft.path.suffix}, at most 64, found {name!r}"
         draft.problems.add((), message, "rename the file")
 

@@ -11,6 +11,10 @@ from kova_auto.core.toml.document import parse_document
 from kova_auto.core.toml.problems import Problems
 from kova_auto.settings.text import read_text
 
+# Given as empty, a table is filled in by the file's own validator; left out, it would have to build one for itself.
+_TABLES = ("policy", "limits", "permissions", "approval", "output", "goal", "agents", "mcp", "context")
+_EMPTY: dict[str, object] = {name: {} for name in _TABLES}
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:
@@ -38,4 +42,4 @@ def read_draft(path: Path) -> Draft:
         raise JobFileError(exc.message, path=str(path)) from exc
     document = parse_document(text, str(path), JobFileError)
     problems = Problems(document.error)
-    return Draft(path.resolve(), problems.validated(JobFile, document.data), problems)
+    return Draft(path.resolve(), problems.validated(JobFile, {**_EMPTY, **document.data}), problems)

@@ -46,3 +46,20 @@ def _base(environ: Environment, variable: str, below_home: str) -> Path:
         return named
     home = environ.get("HOME")
     return (Path(home) if home else Path.home()) / below_home
+
+
+def local_zone(environ: Environment, link: Path = Path("/etc/localtime")) -> str:
+    """Return the IANA name of this machine's time zone, UTC where it cannot be told.
+
+    Args:
+        environ: Of the process; `TZ` comes first.
+        link: What the system keeps its zone in, usually a link into the zone database.
+    """
+    named = environ.get("TZ", "").removeprefix(":")
+    if "/" in named and not named.startswith("/"):
+        return named
+    try:
+        target = link.readlink()
+    except OSError:
+        return "UTC"
+    return str(target).partition("zoneinfo/")[2] or "UTC"

@@ -64,7 +64,7 @@ def _content(reference: SecretRef, path: Path) -> str:
 def _from_credential(reference: SecretRef, name: str, environ: Environment) -> str:
     directory = credentials_dir(environ)
     if directory is None:
-        raise _missing(reference, "systemd handed over none", f"add LoadCredential={name}:PATH to the unit")
+        raise _missing(reference, "systemd gave none", f"add LoadCredential={name}:PATH to the unit")
     if "/" in name:
         raise _missing(reference, "a credential's name holds no slash", "")
     return _content(reference, directory / name)

@@ -59,7 +59,7 @@ def test_systemd_hands_over_credentials(tmp_path: Path) -> None:
         (
             SecretRef(credential="ci_hook"),
             {},
-            "wanted a secret in credential ci_hook: systemd handed over none (add LoadCredential=ci_hook:PATH to the unit)",
+            "wanted a secret in credential ci_hook: systemd gave none (add LoadCredential=ci_hook:PATH to the unit)",
         ),
         (
             SecretRef(credential="../etc"),
