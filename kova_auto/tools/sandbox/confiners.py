@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -66,7 +65,7 @@ class Confiner(Protocol):
 
 
 class BwrapConfiner:
-    """Confine with bubblewrap; one per service, since it knows which mount points are in use."""
+    """Confine with bubblewrap; one per service, since it knows which commands are alive and what they hold."""
 
     method = Method.BWRAP
     lacks: tuple[str, ...] = ()
@@ -74,7 +73,7 @@ class BwrapConfiner:
     def __init__(self, program: Path) -> None:
         """Use this bubblewrap."""
         self._program = program
-        self._voids: Counter[Path] = Counter()
+        self._live: list[Controls] = []
         self._lock = Lock()
 
     def prepare(self, confinement: Confinement, command: Sequence[str], token: str) -> Confined:
@@ -83,27 +82,30 @@ class BwrapConfiner:
         _make_home(there)
         seen = places(there, TEMP_AT)
         with self._lock:
-            controls = survey(there.writable, self._voids)
-            self._voids.update(controls.voids)
+            controls = survey(there.writable, self._voids()).beside(self._live)
+            self._live.append(controls)
         argv = bwrap_argv(self._program, there, seen, controls, command, token)
         return Confined(tuple(argv), _environment(there, TEMP_AT[0]), Path("/"), controls)
 
     def settle(self, confined: Confined) -> tuple[str, ...]:
-        """See `Confiner`. A mount point goes when no other command holds it: until then, it is their mask."""
-        with self._lock:
-            self._voids.subtract(confined.controls.voids)
-            for path in confined.controls.voids:
-                if self._voids[path] <= 0:
-                    del self._voids[path]
-                    with suppress(OSError):  # never made, or no longer empty: then it is somebody's
-                        path.rmdir()
-        return set_aside(confined.controls)
+        """See `Confiner`."""
+        return self.settle_left(confined.controls)
 
     def settle_left(self, controls: Controls) -> tuple[str, ...]:
-        """Settle what a process that was killed had prepared; see `Confiner.settle`."""
+        """Settle what was prepared here or, before it was killed, by another process; see `Confiner.settle`.
+
+        A mount point goes when no other command holds it: until then, it is their mask.
+        """
         with self._lock:
-            self._voids.update(controls.voids)
-        return self.settle(Confined((), {}, Path("/"), controls))
+            if controls in self._live:
+                self._live.remove(controls)
+            for path in frozenset(controls.voids) - self._voids():
+                with suppress(OSError):  # never made, or no longer empty: then it is somebody's
+                    path.rmdir()
+        return set_aside(controls)
+
+    def _voids(self) -> frozenset[Path]:
+        return frozenset(path for controls in self._live for path in controls.voids)
 
 
 @dataclass(frozen=True, slots=True)

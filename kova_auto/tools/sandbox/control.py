@@ -65,6 +65,32 @@ class Controls:
     loose: tuple[Path, ...] = ()
     complete: bool = True
 
+    @property
+    def held(self) -> frozenset[Path]:
+        """Return all that is a mount point while the command runs, and can therefore not be renamed by it."""
+        return frozenset((*self.pins, *self.masks, *self.voids))
+
+    def beside(self, others: Iterable[Controls]) -> Controls:
+        """Return the same without what another live command could exchange for a link while it is being mounted.
+
+        A mount follows links, on the host's side too: one that was planted in time would show, or open for writing,
+        whatever it leads to. What the other holds, and lies in nothing that it could rename, is safe; the rest goes
+        unmasked for as long as two commands share a root.
+        """
+        still = frozenset(path for path in self.held if all(other.keeps_still(path) for other in others))
+        pins, masks, voids = (
+            tuple(path for path in paths if path in still) for paths in (self.pins, self.masks, self.voids)
+        )
+        dropped = tuple(path for path in self.voids if path not in still)
+        complete = self.complete and still == self.held
+        return replace(self, pins=pins, masks=masks, voids=voids, absent=(*self.absent, *dropped), complete=complete)
+
+    def keeps_still(self, path: Path) -> bool:
+        """Say whether the command that runs under these controls cannot rename `path`, nor anything above it."""
+        if path in self.roots or not any(path.is_relative_to(root) for root in self.roots):
+            return True
+        return path in self.held and self.keeps_still(path.parent)
+
     def unmounted(self) -> Controls:
         """Return the same for a confinement without mounts: what would be mounted empty must not appear."""
         return replace(self, pins=(), masks=(), voids=(), absent=(*self.absent, *self.voids))
@@ -165,8 +191,12 @@ class _Survey:
 
     def directory(self, here: Path) -> list[Path]:
         """Hold the control files of one directory and return the directories to look at next."""
-        with os.scandir(here) as entries:
-            listed = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+        try:
+            with os.scandir(here) as entries:
+                listed = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+        except OSError:  # gone, or closed to us
+            self.complete = False
+            return []
         self.entries += len(listed)
         if self.entries > _MAX_ENTRIES or len(self.masks) > _MAX_NESTED:
             self.complete = False

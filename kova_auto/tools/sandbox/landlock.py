@@ -7,7 +7,6 @@ place inside a writable root cannot be had. What it lacks is said, not assumed a
 from __future__ import annotations
 
 import ctypes
-import errno
 import os
 import struct
 import sys
@@ -137,24 +136,26 @@ def _shows(place: Place, path: Path) -> bool:
 
 
 def _reading(top: Path, hidden: Sequence[Path]) -> Iterator[tuple[Path, int]]:
-    for tree in _around(top, hidden):
-        yield tree, _READ if tree.is_dir() else _READ & _OF_FILES
+    """Yield the largest trees that hold all of `top` but what is hidden, with the right to read them."""
+    split = frozenset(above for path in hidden for above in path.parents)
+    if top not in split:
+        yield top, _READ if top.is_dir() else _READ & _OF_FILES
+        return
+    todo = [top]
+    while todo:
+        for child, is_dir in _children(todo.pop()):
+            if child in hidden:
+                continue
+            if child in split:
+                todo.append(child)
+            else:
+                yield child, _READ if is_dir else _READ & _OF_FILES
 
 
-def _around(top: Path, hidden: Sequence[Path]) -> Iterator[Path]:
-    """Yield the largest trees that hold all of `top` but what is hidden."""
-    below = [path for path in hidden if path.is_relative_to(top)]
-    if not below:
-        yield top
-    elif top not in below:
-        for child in sorted(_children(top)):
-            yield from _around(child, below)
-
-
-def _children(top: Path) -> list[Path]:
+def _children(top: Path) -> list[tuple[Path, bool]]:
+    """Return what lies in a directory, and whether it is one; a link leads to what has rules of its own."""
     try:
-        return [child for child in top.iterdir() if not child.is_symlink()]
-    except OSError as error:
-        if error.errno in (errno.EACCES, errno.ENOENT):
-            return []
-        raise
+        with os.scandir(top) as entries:
+            return [(top / entry.name, entry.is_dir()) for entry in entries if not entry.is_symlink()]
+    except (PermissionError, FileNotFoundError):
+        return []  # then no command of ours can read it either

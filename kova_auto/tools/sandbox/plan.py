@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -80,7 +81,8 @@ class Confinement:
             cache=self.cache and self.cache.resolve(),
             write_roots=_resolved(self.write_roots),
             read_roots=_resolved(self.read_roots),
-            hidden=_resolved(self.hidden),
+            # Most of what is to be hidden exists on some other machine: resolving costs far more than looking.
+            hidden=_resolved(path for path in self.hidden if os.path.lexists(path)),
             toolchains=_resolved(self.toolchains),
         )
 

@@ -17,6 +17,7 @@ _OFF = 'or set sandbox = "off" under [permissions] to run commands unconfined'
 _ADVICE = (
     ("not installed", f"Install bubblewrap, {_OFF}."),
     ("Unknown option", f"Install bubblewrap 0.8 or newer, {_OFF}."),
+    ("RTM_NEWADDR", f"On Ubuntu load the bwrap-userns-restrict AppArmor profile, {_OFF}."),
     ("uid map", f"On Ubuntu load the bwrap-userns-restrict AppArmor profile, {_OFF}."),
     ("new namespace", f"Allow user name spaces (user.max_user_namespaces; in Docker, its seccomp profile), {_OFF}."),
     ("proc", f"Run the service outside the container or let it mount /proc, {_OFF}."),

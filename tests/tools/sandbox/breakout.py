@@ -188,7 +188,10 @@ def _repository() -> Path:
     (path / "nested").mkdir()
     (path / "file").write_text("one\n")
     (path / "nested/.envrc").write_text("export A=1\n")
-    git(path, "init", "-q", "-b", "main", ".")
+    git(path, "init", "-q", "-b", "main", "--template=", ".")
+    for name in ("hooks/pre-push", "info/exclude"):
+        (path / ".git" / name).parent.mkdir()
+        (path / ".git" / name).touch()
     git(path, "add", "-A")
     git(path, "commit", "-qm", "one")
     return path

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from kova_auto.core.errors import ToolFailedError
-from kova_auto.tools.process import Ended, Ending, Limits, bash_argv, spawn
-from kova_auto.tools.sandbox.confiners import Confiner, OpenConfiner
+from kova_auto.tools.process import Ended, Ending, Limits, bash_argv, run_process, spawn
+from kova_auto.tools.sandbox.confiners import BwrapConfiner, Confiner, OpenConfiner
 from kova_auto.tools.sandbox.plan import Confinement, Level, Method
 from tests.tools.sandbox.breakout import CANARY, LIMITS, Scene, a_scene, git
 from tests.tools.sandbox.tries import confiner_of, methods_here
@@ -100,6 +100,34 @@ async def test_a_mask_stays_while_another_command_needs_it(scene: Scene) -> None
         for each in (short, ended)
     ]
     assert (texts, between, hidden_names(scene.workspace)) == ([held, held], [".git", ".kova"], [".git"])
+
+
+@with_bwrap
+def test_what_another_command_could_exchange_is_not_mounted(scene: Scene) -> None:
+    confiner, confinement = confiner_of(Method.BWRAP, Level.WORKSPACE), scene.confinement(Level.WORKSPACE)
+    nested = str(scene.workspace / "nested/.envrc")
+    first = confiner.prepare(confinement, bash_argv("true"), "first")
+    beside = confiner.prepare(confinement, bash_argv("true"), "beside")
+    for confined in (first, beside):
+        confiner.settle(confined)
+    after = confiner.prepare(confinement, bash_argv("true"), "after")
+    confiner.settle(after)
+
+    assert [nested in confined.argv for confined in (first, beside, after)] == [True, False, True]
+    assert all(str(scene.workspace / ".git/config") in confined.argv for confined in (first, beside, after))
+
+
+@with_bwrap
+async def test_what_a_killed_service_left_is_settled_by_the_next(scene: Scene) -> None:
+    confinement = scene.confinement(Level.WORKSPACE)
+    before = hidden_names(scene.workspace)
+    confined = confiner_of(Method.BWRAP, Level.WORKSPACE).prepare(confinement, bash_argv("echo x > .npmrc"), "t")
+    await run_process(confined.argv, env=confined.env, cwd=confined.cwd, token="t", limits=LIMITS)
+    left = hidden_names(scene.workspace)
+    aside = BwrapConfiner(Path("/usr/bin/bwrap")).settle_left(confined.controls)
+
+    assert (before, left) == ([".git"], [".git", ".kova", ".npmrc"])
+    assert (aside, hidden_names(scene.workspace)) == ((str(scene.workspace / ".npmrc"),), [".git", ".npmrc.refused"])
 
 
 @pytest.mark.parametrize("level", [Level.READING, Level.WORKSPACE])

@@ -122,6 +122,12 @@ def test_a_search_that_is_cut_short_says_so(tmp_path: Path) -> None:
     assert [survey([root]).complete for root in (tmp_path / "a/1", tmp_path)] == [True, False]
 
 
+def test_a_root_that_cannot_be_listed_is_not_complete(tmp_path: Path) -> None:
+    found = survey([tmp_path / "gone"])
+
+    assert (found.complete, below(tmp_path, found.voids)) == (False, ["gone/.git", "gone/.kova"])
+
+
 def test_what_a_command_adds_is_renamed_and_told_once(tmp_path: Path) -> None:
     held = survey([a_tree(tmp_path, *REPOSITORY, ".kova/", "AGENTS.md", ".github/f")])
     a_tree(
@@ -151,6 +157,32 @@ def test_where_nothing_is_mounted_missing_directories_are_set_aside_too(tmp_path
     a_tree(tmp_path, ".git/config", ".kova/memory/note")
 
     assert (held.voids, set_aside(held)) == ((), (str(tmp_path / ".git"), str(tmp_path / ".kova")))
+
+
+def test_beside_another_command_only_what_it_cannot_exchange_is_mounted(tmp_path: Path) -> None:
+    root = a_tree(tmp_path, *REPOSITORY, ".kova/", "sub/.envrc")
+    first = survey([root])
+    a_tree(root, ".vscode/tasks.json", ".github/workflows/ci.yml")
+    second = survey([root]).beside([first])
+    alone = survey([root]).beside([])
+    elsewhere = survey([root]).beside([survey([tmp_path.parent / "other"])])
+
+    held = [".git", ".git/config", ".git/hooks", ".git/info", ".kova"]
+    more = [".github", ".github/workflows", ".vscode", "sub/.envrc"]
+    assert [below(root, controls.held) for controls in (second, alone, elsewhere)] == [
+        held,
+        sorted(held + more),
+        sorted(held + more),
+    ]
+    assert [controls.complete for controls in (second, alone)] == [False, True]
+
+
+def test_what_a_command_cannot_write_is_mounted_beside_it(tmp_path: Path) -> None:
+    a_tree(tmp_path / "mine", ".git/", ".kova/", "AGENTS.md")
+    mine = survey([tmp_path / "mine"])
+    theirs = survey([a_tree(tmp_path / "theirs", ".git/", ".kova/")])
+
+    assert mine.beside([theirs]) == mine
 
 
 def test_reading_holds_nothing() -> None:

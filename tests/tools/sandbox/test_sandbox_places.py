@@ -169,6 +169,18 @@ def test_landlock_allows_what_lies_around_a_hidden_place_one_by_one(tmp_path: Pa
     assert not {Path("/"), Path("/tmp"), tmp_path.parent} & rules.keys()
 
 
+def test_landlock_shows_nothing_around_a_tree_inside_a_hidden_one(tmp_path: Path) -> None:
+    for name in ("all/hidden/shown/secret", "all/hidden/other", "all/open"):
+        (tmp_path / name).mkdir(parents=True)
+    hidden = (tmp_path, tmp_path / "all/hidden", tmp_path / "all/hidden/shown/secret")
+    roots = (tmp_path / "all", tmp_path / "all/hidden/shown")
+    confinement = replace(a_confinement(tmp_path), level=Level.READING, hidden=hidden, read_roots=roots)
+
+    assert {path for path in landlock_rules(confinement) if path.is_relative_to(tmp_path / "all")} == {
+        tmp_path / "all/open"
+    }
+
+
 def test_landlock_says_that_it_cannot_hide_inside_a_writable_root(tmp_path: Path) -> None:
     confinement = replace(a_confinement(tmp_path), workspace=tmp_path / "home", hidden=(tmp_path / "home/data",))
 
