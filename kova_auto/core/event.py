@@ -305,7 +305,7 @@ def upgrade(body: dict[str, Any]) -> dict[str, JsonValue]:
     if kind not in CURRENT:
         msg = f"the journal holds an event of kind {kind!r}, which this version does not know; upgrade kova-auto"
         raise UnknownEventError(msg)
-    if version > CURRENT[kind]:
+    if not isinstance(version, int) or version > CURRENT[kind]:
         msg = f"the journal holds {kind!r} in version {version}, this program reads up to {CURRENT[kind]}"
         raise UnknownEventError(msg)
     return body
@@ -323,15 +323,16 @@ def load(text: str | bytes) -> Event:
         UnknownEventError: The row is of a newer program, or no event at all.
     """
     try:
-        return _ADAPTER.validate_json(text)
-    except ValidationError as first:
-        return _load_older(text, first)
+        event = _ADAPTER.validate_json(text)
+    except ValidationError as exc:
+        return _load_older(text, exc.error_count())
+    return event if event.v == CURRENT[event.kind] else _load_older(text)
 
 
-def _load_older(text: str | bytes, first: ValidationError) -> Event:
-    body = from_json(text)
+def _load_older(text: str | bytes, problems: int = 1) -> Event:
     try:
-        return _ADAPTER.validate_python(upgrade(body))
-    except ValidationError:
-        msg = f"the journal holds a row that is no event: {first.error_count()} problems"
-        raise UnknownEventError(msg) from first
+        body = from_json(text)
+        return _ADAPTER.validate_python(upgrade(body if isinstance(body, dict) else {}))
+    except ValueError as exc:
+        msg = f"the journal holds a row that is no event: {problems} problem(s)"
+        raise UnknownEventError(msg) from exc
