@@ -1,0 +1,138 @@
+"""Show jobs: as rows for a list, as instants to come, and as the values that `--json` promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from heapq import merge
+from itertools import islice
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from kova_auto.core.errors import ConfigError, JobFileError
+from kova_auto.core.job import Job
+from kova_auto.core.schedule.sentence import sentence
+from kova_auto.core.schedule.triggers import CronTrigger, Trigger, next_fire
+from kova_auto.scheduling.triggers import UTC_ZONE, trigger_of
+
+JsonDict = dict[str, object]
+BY_HAND = "by hand"
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """Hold one job for a list: the job, or what is wrong with its file."""
+
+    name: str
+    path: str
+    job: Job | None
+    problems: tuple[ConfigError, ...]
+    next_at: datetime | None
+
+    @property
+    def schedule(self) -> str:
+        """Return the schedule as a sentence; empty for a job that is only run by hand."""
+        trigger = trigger_of(self.job) if self.job else None
+        return sentence(trigger) if trigger else ""
+
+    @property
+    def runs(self) -> str:
+        """Say when it runs, whatever makes it."""
+        return self.schedule or BY_HAND
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Return the row as a person reads it."""
+        if self.job is None:
+            return self.name, "", "", "", "", self._problem
+        when = local(self.next_at, zone_of(self.job)) if self.next_at else "-"
+        return self.name, self.runs, when, self.job.automation, " > ".join(self.job.models), ""
+
+    @property
+    def json(self) -> JsonDict:
+        """Return the row as a program reads it; the names stay."""
+        job = self.job
+        return {
+            "name": self.name,
+            "path": self.path,
+            "description": job.description if job else None,
+            "schedule": self.schedule or None,
+            "timezone": zone_of(job).key if job and job.schedule else None,
+            "next_at": iso(self.next_at),
+            "mode": job.mode.value if job else None,
+            "automation": job.automation.value if job else None,
+            "models": list(job.models) if job else None,
+            "scripted": job.script is not None if job else None,
+            "workspace": job.workspace if job else None,
+            "warnings": list(warnings_of(job)) if job else [],
+            "problems": [problem_json(problem) for problem in self.problems],
+        }
+
+    @property
+    def _problem(self) -> str:
+        first, *others = self.problems
+        place = f"line {first.line}: " if first.line else ""
+        more = f" (and {len(others)} more)" if others else ""
+        return f"{place}{first.key}{': ' if first.key else ''}{first.message}{more}"
+
+
+HEAD = ("NAME", "SCHEDULE", "NEXT", "AUTOMATION", "MODEL", "PROBLEM")
+
+
+def row_of(job: Job, now: datetime) -> JobRow:
+    """Return the row of a job that was loaded."""
+    trigger = trigger_of(job)
+    return JobRow(job.name, job.path, job, (), next_fire(trigger, now) if trigger else None)
+
+
+def broken_row(error: JobFileError) -> JobRow:
+    """Return the row of a file that is no job yet."""
+    return JobRow(Path(error.path).stem, str(Path(error.path).absolute()), None, error.problems, None)
+
+
+def warnings_of(job: Job) -> tuple[str, ...]:
+    """Return what a person should know of a schedule that is not wrong."""
+    trigger = trigger_of(job)
+    crons = trigger.crons if isinstance(trigger, CronTrigger) else ()
+    return tuple(warning for cron in crons for warning in cron.warnings)
+
+
+def upcoming(jobs: Iterable[Job], after: datetime, count: int) -> list[tuple[datetime, Job]]:
+    """Return the next instants of all jobs together, strictly after one, oldest first."""
+    streams = [_instants(job, trigger, after) for job in jobs if (trigger := trigger_of(job))]
+    return list(islice(merge(*streams, key=lambda found: found[0]), count))
+
+
+def _instants(job: Job, trigger: Trigger, after: datetime) -> Iterator[tuple[datetime, Job]]:
+    while (found := next_fire(trigger, after)) is not None:
+        yield found, job
+        after = found
+
+
+def zone_of(job: Job) -> ZoneInfo:
+    """Return the zone in which a job's schedule is said."""
+    return ZoneInfo(job.schedule.timezone or UTC_ZONE if job.schedule else UTC_ZONE)
+
+
+def local(instant: datetime, zone: ZoneInfo) -> str:
+    """Show an instant as the zone's clock does, with its offset; seconds only where there are any."""
+    moment = instant.astimezone(zone)
+    clock = "%H:%M:%S" if moment.second else "%H:%M"
+    return f"{moment.strftime(f'%a %Y-%m-%d {clock}')} {moment.isoformat()[19:]}"
+
+
+def iso(instant: datetime | None) -> str | None:
+    """Write an instant for a program: UTC, with a Z."""
+    return instant.astimezone(UTC).isoformat().replace("+00:00", "Z") if instant else None
+
+
+def problem_json(problem: ConfigError) -> JsonDict:
+    """Return a problem as a program reads it."""
+    return {
+        "path": problem.path,
+        "line": problem.line,
+        "key": problem.key,
+        "message": problem.message,
+        "hint": problem.hint,
+    }

@@ -1,0 +1,83 @@
+"""Find and load the jobs that a command line names, with the settings where these matter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kova_auto.cli.options import settings_of
+from kova_auto.core.errors import ConfigError, JobFileError
+from kova_auto.core.job import Job
+from kova_auto.scheduling.jobfiles import find_job, is_path, job_files, load_job
+
+if TYPE_CHECKING:
+    from kova_auto.settings.model import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class JobSource:
+    """Load jobs.
+
+    Attributes:
+        settings: None where only files were named and nothing but their own text matters.
+    """
+
+    settings: Settings | None
+
+    @classmethod
+    def with_settings(cls, config: Path | None) -> JobSource:
+        """Return a source that knows the service's zone and endpoints.
+
+        Raises:
+            SettingsError: Something is wrong with the settings.
+        """
+        return cls(settings_of(config))
+
+    @classmethod
+    def for_check(cls, jobs: Sequence[str], config: Path | None) -> JobSource:
+        """Return a source for a check: files by themselves need no settings, unless these were named."""
+        if config is None and jobs and all(map(is_path, jobs)):
+            return cls(None)
+        return cls.with_settings(config)
+
+    def paths(self, jobs: Sequence[str]) -> list[Path]:
+        """Return the files of the jobs that were named, or of all.
+
+        Raises:
+            ConfigError: There is no such job or file.
+        """
+        if not jobs and self.settings:
+            return job_files(self.settings.jobs_dir)
+        return [self._path(job) for job in jobs]
+
+    def load(self, path: Path) -> Job:
+        """Load one job.
+
+        Raises:
+            JobFileError: Something is wrong with it.
+        """
+        if self.settings is None:
+            return load_job(path)
+        return load_job(path, timezone=self.settings.timezone, endpoints=self.settings.endpoints)
+
+    def load_each(self, paths: Sequence[Path]) -> tuple[list[Job], list[JobFileError]]:
+        """Load several jobs; those that cannot be loaded are errors beside them."""
+        jobs: list[Job] = []
+        errors: list[JobFileError] = []
+        for path in paths:
+            try:
+                jobs.append(self.load(path))
+            except JobFileError as exc:
+                errors.append(exc)
+        return jobs, errors
+
+    def _path(self, job: str) -> Path:
+        if self.settings is not None and not is_path(job):
+            return find_job(job, self.settings.jobs_dir)
+        path = Path(job)
+        if not path.exists():
+            message = "wanted a job file, found nothing"
+            raise ConfigError(message, path=job, hint="kova-auto jobs list shows the jobs")
+        return path

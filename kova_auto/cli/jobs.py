@@ -1,0 +1,198 @@
+"""`kova-auto jobs`: what is there, what is wrong with it, when it runs next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from kova_auto.cli.frame import FAILED, new_app
+from kova_auto.cli.job_rows import (
+    HEAD,
+    JobRow,
+    broken_row,
+    iso,
+    local,
+    row_of,
+    upcoming,
+    warnings_of,
+    zone_of,
+)
+from kova_auto.cli.job_source import JobSource
+from kova_auto.cli.options import ConfigOption, JsonOption, now_of
+from kova_auto.cli.output import GREEN, complain, paint, say, say_json, table
+from kova_auto.core.errors import ConfigError
+from kova_auto.core.schedule.cron import parse_cron
+from kova_auto.core.schedule.triggers import parse_at
+from kova_auto.core.schedule.zone import parse_zone
+
+T = TypeVar("T")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
+app = new_app("List, show, check and preview the jobs; write new ones.")
+
+JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="Name of a job, or a job file.", show_default=False)]
+JobArguments = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="JOB", help="Names of jobs, or job files. Without any: all jobs.", show_default=False),
+]
+
+_CHECK = """\
+Check job files, and name everything that is wrong with them.
+
+Files that are named are checked by themselves; with --config, or by name, the settings' endpoints are looked at too.
+Exits with 1 if anything is wrong.
+"""
+_SCHEMA = """\
+Write the JSON Schema of job files, for editors.
+
+Keep it beside your jobs (kova-auto jobs schema > job.schema.json) and begin each job file with the line
+#:schema ./job.schema.json
+"""
+
+
+@app.command("list", help="List the jobs: when each runs, what it may do, what is wrong with its file.")
+def list_jobs(context: typer.Context, *, config: ConfigOption = None, json: JsonOption = False) -> None:
+    """Show every job of the jobs directory."""
+    source = JobSource.with_settings(config)
+    rows = _rows(source, source.paths([]), now_of(context))
+    if json:
+        say_json([row.json for row in rows])
+    elif rows:
+        say(table(HEAD, [row.cells for row in rows]))
+    else:
+        say("No jobs yet. kova-auto jobs new NAME writes one.")
+
+
+@app.command("show", help="Show one job as it is in effect, every default filled in.")
+def show(context: typer.Context, job: JobArgument, *, config: ConfigOption = None, json: JsonOption = False) -> None:
+    """Write the job as TOML, or its row and all its values as JSON."""
+    from kova_auto.cli.templates import effective_toml
+
+    source = JobSource.with_settings(config)
+    loaded = source.load(source.paths([job])[0])
+    row = row_of(loaded, now_of(context))
+    if json:
+        say_json(row.json | {"job": loaded.model_dump(mode="json", by_alias=True)})
+        return
+    when = local(row.next_at, zone_of(loaded)) if row.next_at else "never by itself"
+    say(effective_toml(loaded, notes=(row.path, f"Runs {row.runs}.", f"Next: {when}")))
+
+
+@app.command("check", help=_CHECK, short_help="Check job files, and name everything that is wrong.")
+def check(
+    context: typer.Context, jobs: JobArguments = None, *, config: ConfigOption = None, json: JsonOption = False
+) -> None:
+    """Say of each file whether it is a job."""
+    source = JobSource.for_check(jobs or (), config)
+    rows = _rows(source, source.paths(jobs or ()), now_of(context))
+    if json:
+        say_json([row.json for row in rows])
+    else:
+        for row in rows:
+            _say_checked(row)
+    if any(row.problems for row in rows):
+        raise typer.Exit(FAILED)
+
+
+@app.command("next", help="Show when jobs run next, in their own zones and in UTC.")
+def show_next(
+    context: typer.Context,
+    jobs: JobArguments = None,
+    *,
+    count: Annotated[int, typer.Option("--count", "-n", min=1, max=10_000, help="How many instants.")] = 10,
+    start: Annotated[
+        str | None,
+        typer.Option("--from", metavar="INSTANT", help="Begin here (2026-03-28T00:00) instead of now."),
+    ] = None,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Preview the instants that schedules imply."""
+    source = JobSource.with_settings(config)
+    loaded, errors = source.load_each(source.paths(jobs or ()))
+    after = _instant(start, source) if start else now_of(context)
+    found = upcoming(loaded, after, count)
+    if json:
+        say_json(
+            [
+                {
+                    "job": job.name,
+                    "nominal_at": iso(instant),
+                    "local": instant.astimezone(zone_of(job)).isoformat(),
+                    "timezone": zone_of(job).key,
+                }
+                for instant, job in found
+            ]
+        )
+    elif found:
+        rows = [(local(instant, zone_of(job)), iso(instant) or "", job.name) for instant, job in found]
+        say(table(("LOCAL", "UTC", "JOB"), rows))
+    else:
+        say("Nothing runs by itself.")
+    for error in errors:
+        complain(error.sentence, "left out")
+
+
+@app.command("new", help="Write a new job file; nothing is ever overwritten.")
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Letters, digits, - and _.", show_default=False)],
+    *,
+    prompt: Annotated[str | None, typer.Option(help="What the agent is to do.", show_default=False)] = None,
+    cron: Annotated[str | None, typer.Option(help='When it runs, as "30 7 * * MON-FRI".', show_default=False)] = None,
+    workspace: Annotated[Path, typer.Option(help="Directory it works in.")] = Path(),
+    config: ConfigOption = None,
+) -> None:
+    """Write a job that runs as it is, and say what to do next."""
+    from kova_auto.cli.new_files import write_job
+    from kova_auto.cli.templates import job_toml
+
+    if cron is not None:
+        _named("--cron", parse_cron, cron)
+    source = JobSource.with_settings(config)
+    text = job_toml(prompt=prompt, cron=cron, workspace=workspace.absolute())
+    path = write_job(source, name, text)
+    say(f"Wrote {path}\n\nEdit it, then: kova-auto jobs check {name}; kova-auto run {name}")
+
+
+@app.command("schema", help=_SCHEMA)
+def schema() -> None:
+    """Write what an editor needs to complete and check job files."""
+    from kova_auto.cli.templates import job_schema
+
+    say_json(job_schema())
+
+
+def _rows(source: JobSource, paths: list[Path], now: datetime) -> list[JobRow]:
+    jobs, errors = source.load_each(paths)
+    rows = [row_of(job, now) for job in jobs] + [broken_row(error) for error in errors]
+    return sorted(rows, key=lambda row: row.name)
+
+
+def _say_checked(row: JobRow) -> None:
+    for problem in row.problems:
+        complain(problem.sentence)
+    if row.job is None:
+        return
+    say(f"{paint('ok', GREEN)}  {row.name}  {row.runs}")
+    for warning in warnings_of(row.job):
+        complain(f"{row.path}: {warning}", "warning")
+
+
+def _instant(text: str, source: JobSource) -> datetime:
+    """Read an instant as the service's zone shows it; a date alone is its midnight."""
+    zone = parse_zone(source.settings.timezone if source.settings else "UTC")
+    whole = f"{text}T00:00" if _DATE.fullmatch(text) else text
+    return _named("--from", lambda written: parse_at(written, zone), whole)
+
+
+def _named(option: str, parse: Callable[[str], T], text: str) -> T:
+    """Read an option's value; what is wrong with it is said under the option's name."""
+    try:
+        return parse(text)
+    except ConfigError as exc:
+        raise ConfigError(exc.message, key=option, hint=exc.hint) from exc

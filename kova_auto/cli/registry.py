@@ -1,0 +1,33 @@
+"""Name the commands: which module holds each, and its line in the help. No module is imported before it is needed.
+
+A new command is one line here and a module with `app`, made by `new_app`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+BEGIN, SERVICE, LOOK = "Begin", "Run", "Look and act"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Hold one command.
+
+    Attributes:
+        module: Has `app`: one function makes a plain command, several make a group.
+        help: One line; the command's own help says the rest.
+        section: Heading under which the help lists it.
+    """
+
+    name: str
+    module: str
+    help: str
+    section: str
+
+
+COMMANDS: Final = (
+    Entry("init", "kova_auto.cli.init", "Write settings and a first job that runs as it is", BEGIN),
+    Entry("jobs", "kova_auto.cli.jobs", "List, show, check and preview the jobs; write new ones", LOOK),
+)

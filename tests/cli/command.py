@@ -1,0 +1,56 @@
+"""Run the command as a person does: with a home of its own, and a clock that stands still."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from textwrap import dedent
+
+from typer.testing import CliRunner, Result
+
+from kova_auto.cli.main import app
+
+NOW = datetime(2026, 3, 27, 12, tzinfo=UTC)
+
+
+class StoppedClock:
+    """Tell one time for ever."""
+
+    def now(self) -> datetime:
+        return NOW
+
+
+@dataclass(frozen=True)
+class Home:
+    """Hold a person's home directory."""
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        return self.path / ".config" / "kova-auto"
+
+    @property
+    def jobs(self) -> Path:
+        return self.config / "jobs"
+
+    def run(self, *args: str) -> Result:
+        environ = {
+            "HOME": str(self.path),
+            "TZ": "Europe/Berlin",
+            "XDG_CONFIG_HOME": None,
+            "XDG_DATA_HOME": None,
+            "STATE_DIRECTORY": None,
+        }
+        return CliRunner(env=environ).invoke(app, args, obj=StoppedClock(), prog_name="kova-auto")
+
+    def settings(self, text: str) -> None:
+        self.config.mkdir(parents=True, exist_ok=True)
+        (self.config / "kova-auto.toml").write_text(dedent(text))
+
+    def job(self, name: str, text: str) -> Path:
+        self.jobs.mkdir(parents=True, exist_ok=True)
+        path = self.jobs / f"{name}.toml"
+        path.write_text(dedent(text))
+        return path
