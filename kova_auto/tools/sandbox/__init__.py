@@ -1,5 +1,5 @@
 """Confine commands: what a command may reach is decided here, and proved before it is relied upon.
 
-`confiners` chooses, `selftest` proves, `bwrap` and `landlock` confine. Nothing here ever runs a refused command without
+`select` chooses, `selftest` proves, `bwrap` and `landlock` confine. Nothing here ever runs a refused command without
 its confinement.
 """

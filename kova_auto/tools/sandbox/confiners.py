@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock
 from typing import Protocol
 
 from kova_auto.tools.environment import MARKER, place_variables
 from kova_auto.tools.sandbox import landlock
 from kova_auto.tools.sandbox.bwrap import TEMP_AT, bwrap_argv
-from kova_auto.tools.sandbox.control import Controls, set_aside, survey
+from kova_auto.tools.sandbox.control import Controls
+from kova_auto.tools.sandbox.live import Live
 from kova_auto.tools.sandbox.places import places
 from kova_auto.tools.sandbox.plan import Confinement, Level, Method
 from kova_auto.tools.sandbox.seccomp import Numbers
@@ -64,48 +64,27 @@ class Confiner(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
 class BwrapConfiner:
-    """Confine with bubblewrap; one per service, since it knows which commands are alive and what they hold."""
+    """Confine with bubblewrap."""
 
-    method = Method.BWRAP
+    program: Path
+    live: Live
+    method: Method = Method.BWRAP
     lacks: tuple[str, ...] = ()
-
-    def __init__(self, program: Path) -> None:
-        """Use this bubblewrap."""
-        self._program = program
-        self._live: list[Controls] = []
-        self._lock = Lock()
 
     def prepare(self, confinement: Confinement, command: Sequence[str], token: str) -> Confined:
         """See `Confiner`. The environment is given to bwrap itself: on its command line, everybody could read it."""
         there = confinement.canonical()
         _make_home(there)
         seen = places(there, TEMP_AT)
-        with self._lock:
-            controls = survey(there.writable, self._voids()).beside(self._live)
-            self._live.append(controls)
-        argv = bwrap_argv(self._program, there, seen, controls, command, token)
+        controls = self.live.enter(there.writable, mounts=True)
+        argv = bwrap_argv(self.program, there, seen, controls, command, token)
         return Confined(tuple(argv), _environment(there, TEMP_AT[0]), Path("/"), controls)
 
     def settle(self, confined: Confined) -> tuple[str, ...]:
         """See `Confiner`."""
-        return self.settle_left(confined.controls)
-
-    def settle_left(self, controls: Controls) -> tuple[str, ...]:
-        """Settle what was prepared here or, before it was killed, by another process; see `Confiner.settle`.
-
-        A mount point goes when no other command holds it: until then, it is their mask.
-        """
-        with self._lock:
-            if controls in self._live:
-                self._live.remove(controls)
-            for path in frozenset(controls.voids) - self._voids():
-                with suppress(OSError):  # never made, or no longer empty: then it is somebody's
-                    path.rmdir()
-        return set_aside(controls)
-
-    def _voids(self) -> frozenset[Path]:
-        return frozenset(path for controls in self._live for path in controls.voids)
+        return self.live.leave(confined.controls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +95,7 @@ class LandlockConfiner:
     version: int
     numbers: Numbers
     level: Level
+    live: Live
     method: Method = Method.LANDLOCK
 
     @property
@@ -130,11 +110,11 @@ class LandlockConfiner:
         seen = landlock.seen_by(there)
         argv = landlock.landlock_argv(self.python, there, seen, command, version=self.version, known=self.numbers)
         env = _environment(there, there.temp) | _GIT_PINS | {MARKER: token}
-        return Confined(tuple(argv), env, there.cwd, survey(there.writable).unmounted())
+        return Confined(tuple(argv), env, there.cwd, self.live.enter(there.writable, mounts=False))
 
     def settle(self, confined: Confined) -> tuple[str, ...]:
         """See `Confiner`."""
-        return set_aside(confined.controls)
+        return self.live.leave(confined.controls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +132,9 @@ class OpenConfiner:
         return Confined(tuple(command), {**defaults, **there.env, MARKER: token}, there.cwd)
 
     def settle(self, confined: Confined) -> tuple[str, ...]:
-        """See `Confiner`."""
-        return set_aside(confined.controls)
+        """Find nothing to tidy up."""
+        del confined
+        return ()
 
 
 # Landlock cannot hold `.git/config`: at least no git in there runs what a command wrote into it a moment ago.

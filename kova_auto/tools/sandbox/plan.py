@@ -68,8 +68,9 @@ class Confinement:
 
     @property
     def writable(self) -> tuple[Path, ...]:
-        """Return the roots of the user's files that the command may write."""
-        return () if self.level is Level.READING else (self.workspace, *self.write_roots)
+        """Return the roots of the user's files that the command may write, none inside another."""
+        roots = () if self.level is Level.READING else dict.fromkeys((self.workspace, *self.write_roots))
+        return tuple(one for one in roots if not any(one != other and one.is_relative_to(other) for other in roots))
 
     def canonical(self) -> Confinement:
         """Return the same with every path resolved, links and all."""

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from kova_auto.tools.sandbox import landlock, seccomp
 from kova_auto.tools.sandbox.confiners import BwrapConfiner, Confiner, LandlockConfiner, OpenConfiner
-from kova_auto.tools.sandbox.control import Controls, set_aside
+from kova_auto.tools.sandbox.control import Controls
+from kova_auto.tools.sandbox.live import Live
 from kova_auto.tools.sandbox.plan import Level, Method, Policy, Refusal
 from kova_auto.tools.sandbox.selftest import SelfTest, self_test
 
@@ -38,7 +39,8 @@ class Sandbox:
             landlock_abi: `landlock.abi()`; 0 where there is none.
         """
         self._scratch, self._hidden = scratch, hidden
-        self._bwrap = BwrapConfiner(bwrap) if bwrap else None
+        self._live = Live()
+        self._bwrap = BwrapConfiner(bwrap, self._live) if bwrap else None
         self._landlock, self._numbers = landlock_abi, seccomp.numbers()
         self._proofs: dict[tuple[Method, Level], SelfTest] = {}
         self._proving = asyncio.Lock()
@@ -63,7 +65,7 @@ class Sandbox:
 
     def settle_left(self, controls: Controls) -> tuple[str, ...]:
         """Tidy up after a command whose service was killed, once all of it is gone; see `Confiner.settle`."""
-        return self._bwrap.settle_left(controls) if self._bwrap else set_aside(controls)
+        return self._live.leave(controls)
 
     async def proof(self, method: Method, level: Level) -> SelfTest:
         """Return the self-test of a method; it runs once."""
@@ -83,7 +85,7 @@ class Sandbox:
             return self._bwrap
         if self._numbers is None or landlock.why_not(self._landlock, self._numbers):
             return None
-        return LandlockConfiner(Path(sys.executable).resolve(), self._landlock, self._numbers, level)
+        return LandlockConfiner(Path(sys.executable).resolve(), self._landlock, self._numbers, level, self._live)
 
     def _why_not(self, method: Method) -> str:
         if sys.platform != "linux":

@@ -14,7 +14,8 @@ import pytest
 
 from kova_auto.core.errors import ToolFailedError
 from kova_auto.tools.process import Ended, Ending, Limits, bash_argv, run_process, spawn
-from kova_auto.tools.sandbox.confiners import BwrapConfiner, Confiner, OpenConfiner
+from kova_auto.tools.sandbox.confiners import Confiner, OpenConfiner
+from kova_auto.tools.sandbox.live import Live
 from kova_auto.tools.sandbox.plan import Confinement, Level, Method
 from tests.tools.sandbox.breakout import CANARY, LIMITS, Scene, a_scene, git
 from tests.tools.sandbox.tries import confiner_of, methods_here
@@ -124,7 +125,7 @@ async def test_what_a_killed_service_left_is_settled_by_the_next(scene: Scene) -
     confined = confiner_of(Method.BWRAP, Level.WORKSPACE).prepare(confinement, bash_argv("echo x > .npmrc"), "t")
     await run_process(confined.argv, env=confined.env, cwd=confined.cwd, token="t", limits=LIMITS)
     left = hidden_names(scene.workspace)
-    aside = BwrapConfiner(Path("/usr/bin/bwrap")).settle_left(confined.controls)
+    aside = Live().leave(confined.controls)
 
     assert (before, left) == ([".git"], [".git", ".kova", ".npmrc"])
     assert (aside, hidden_names(scene.workspace)) == ((str(scene.workspace / ".npmrc"),), [".git", ".npmrc.refused"])

@@ -7,6 +7,7 @@ import pytest
 from kova_auto.core.errors import ToolFailedError
 from kova_auto.tools.sandbox.control import Controls, set_aside, survey
 from kova_auto.tools.sandbox.git import linked_gitdir
+from kova_auto.tools.sandbox.live import Live
 from tests.tools.sandbox.breakout import git
 
 
@@ -183,6 +184,32 @@ def test_what_a_command_cannot_write_is_mounted_beside_it(tmp_path: Path) -> Non
     theirs = survey([a_tree(tmp_path / "theirs", ".git/", ".kova/")])
 
     assert mine.beside([theirs]) == mine
+
+
+def test_a_command_waits_for_one_that_could_move_its_root(tmp_path: Path) -> None:
+    outer = a_tree(tmp_path / "outer", "inner/f", ".git/", ".kova/")
+    live = Live()
+    refusals = []
+    for first, second in ((outer, outer / "inner"), (outer / "inner", outer)):
+        entered = live.enter([first], mounts=True)
+        with pytest.raises(ToolFailedError) as refused:
+            live.enter([second], mounts=True)
+        live.leave(entered)
+        live.leave(live.enter([second], mounts=True))
+        refusals.append(str(refused.value))
+
+    assert refusals == [
+        f"a command that may write {outer} is running: wait for its end before writing {outer}/inner",
+        f"a command that may write {outer}/inner is running: wait for its end before writing {outer}",
+    ]
+
+
+def test_commands_without_mounts_keep_nothing_still(tmp_path: Path) -> None:
+    root = a_tree(tmp_path, *REPOSITORY, ".kova/")
+    live = Live()
+    live.enter([root], mounts=False)
+
+    assert live.enter([root], mounts=True).held == frozenset()
 
 
 def test_reading_holds_nothing() -> None:

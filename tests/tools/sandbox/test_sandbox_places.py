@@ -94,6 +94,13 @@ def test_a_read_root_takes_nothing_away_from_a_workspace(tmp_path: Path) -> None
     assert "public" not in " ".join(seen(confinement, tmp_path))
 
 
+def test_roots_inside_one_another_are_one(tmp_path: Path) -> None:
+    confinement = replace(a_confinement(tmp_path), write_roots=(tmp_path / "home/src/docs", tmp_path / "home/lib"))
+
+    assert confinement.writable == (tmp_path / "home/src", tmp_path / "home/lib")
+    assert replace(confinement, level=Level.READING).writable == ()
+
+
 def test_what_does_not_exist_is_neither_hidden_nor_shown(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     confinement = replace(a_confinement(tmp_path), hidden=(gone,), read_roots=(gone / "too",))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kova_auto.tools.sandbox import landlock, seccomp
 from kova_auto.tools.sandbox.confiners import BwrapConfiner, Confiner, LandlockConfiner, OpenConfiner
+from kova_auto.tools.sandbox.live import Live
 from kova_auto.tools.sandbox.plan import Level, Method
 from kova_auto.tools.sandbox.select import find_bwrap
 from tests.tools.sandbox.breakout import a_scene, attempt
@@ -20,11 +21,11 @@ def confiner_of(method: Method, level: Level) -> Confiner:
     if method is Method.BWRAP:
         program = find_bwrap()
         assert program is not None
-        return BwrapConfiner(program)
+        return BwrapConfiner(program, Live())
     if method is Method.LANDLOCK:
         numbers = seccomp.numbers()
         assert numbers is not None
-        return LandlockConfiner(Path(sys.executable).resolve(), landlock.abi(), numbers, level)
+        return LandlockConfiner(Path(sys.executable).resolve(), landlock.abi(), numbers, level, Live())
     return OpenConfiner()
 
 

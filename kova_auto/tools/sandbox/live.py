@@ -1,0 +1,62 @@
+"""Knows the confined commands that are alive in this service, and what each of them holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+
+from kova_auto.core.errors import ToolFailedError
+from kova_auto.tools.sandbox.control import Controls, set_aside, survey
+
+
+class Live:
+    """Let commands in and out, from any thread; one per service."""
+
+    def __init__(self) -> None:
+        """Know of none."""
+        self._held: list[Controls] = []
+        self._lock = Lock()
+
+    def enter(self, roots: Sequence[Path], *, mounts: bool) -> Controls:
+        """Survey the roots of a command that is about to run, and count it as alive until it leaves.
+
+        Args:
+            roots: Canonical, writable, none inside another.
+            mounts: Whether its control files will be mounted.
+
+        Raises:
+            ToolFailedError: A live command may write above or below one of the roots: either could exchange the
+                other's root for a link; or the survey's own reasons.
+        """
+        with self._lock:
+            for theirs in (root for held in self._held for root in held.roots):
+                for ours in roots:
+                    if ours != theirs and (ours.is_relative_to(theirs) or theirs.is_relative_to(ours)):
+                        message = (
+                            f"a command that may write {theirs} is running: wait for its end before writing {ours}"
+                        )
+                        raise ToolFailedError(message)
+            controls = survey(roots, self._voids()).beside(self._held)
+            if not mounts:
+                controls = controls.unmounted()
+            self._held.append(controls)
+        return controls
+
+    def leave(self, controls: Controls) -> tuple[str, ...]:
+        """Tidy up after a command that is gone, and return the former paths of the control files that it added.
+
+        A mount point goes when no other command holds it: until then, it is their mask. The command may be one of a
+        killed process, which never entered here.
+        """
+        with self._lock:
+            if controls in self._held:
+                self._held.remove(controls)
+            for path in frozenset(controls.voids) - self._voids():
+                with suppress(OSError):  # never made, or no longer empty: then it is somebody's
+                    path.rmdir()
+        return set_aside(controls)
+
+    def _voids(self) -> frozenset[Path]:
+        return frozenset(path for controls in self._held for path in controls.voids)
