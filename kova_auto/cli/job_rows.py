@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from kova_auto.core.errors import ConfigError, JobFileError
+from kova_auto.core.errors import ConfigError
 from kova_auto.core.job import Job
 from kova_auto.core.schedule.sentence import sentence
 from kova_auto.core.schedule.triggers import CronTrigger, Trigger, next_fire
@@ -80,15 +80,12 @@ class JobRow:
 HEAD = ("NAME", "SCHEDULE", "NEXT", "AUTOMATION", "MODEL", "PROBLEM")
 
 
-def row_of(job: Job, now: datetime) -> JobRow:
-    """Return the row of a job that was loaded."""
-    trigger = trigger_of(job)
-    return JobRow(job.name, job.path, job, (), next_fire(trigger, now) if trigger else None)
-
-
-def broken_row(error: JobFileError) -> JobRow:
-    """Return the row of a file that is no job yet."""
-    return JobRow(Path(error.path).stem, str(Path(error.path).absolute()), None, error.problems, None)
+def row_of(path: Path, loaded: Job | ConfigError, now: datetime) -> JobRow:
+    """Return the row of a job, or of a file that is no job yet."""
+    if isinstance(loaded, ConfigError):
+        return JobRow(path.stem, str(path.absolute()), None, loaded.problems, None)
+    trigger = trigger_of(loaded)
+    return JobRow(loaded.name, loaded.path, loaded, (), next_fire(trigger, now) if trigger else None)
 
 
 def warnings_of(job: Job) -> tuple[str, ...]:

@@ -62,16 +62,15 @@ class JobSource:
             return load_job(path)
         return load_job(path, timezone=self.settings.timezone, endpoints=self.settings.endpoints)
 
-    def load_each(self, paths: Sequence[Path]) -> tuple[list[Job], list[JobFileError]]:
-        """Load several jobs; those that cannot be loaded are errors beside them."""
-        jobs: list[Job] = []
-        errors: list[JobFileError] = []
-        for path in paths:
-            try:
-                jobs.append(self.load(path))
-            except JobFileError as exc:
-                errors.append(exc)
-        return jobs, errors
+    def load_each(self, paths: Sequence[Path]) -> list[tuple[Path, Job | ConfigError]]:
+        """Load several jobs; one that cannot be loaded is its error."""
+        return [(path, self._loaded(path)) for path in paths]
+
+    def _loaded(self, path: Path) -> Job | ConfigError:
+        try:
+            return self.load(path)
+        except JobFileError as exc:
+            return exc
 
     def _path(self, job: str) -> Path:
         if self.settings is not None and not is_path(job):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -14,7 +14,6 @@ from kova_auto.cli.frame import FAILED, new_app
 from kova_auto.cli.job_rows import (
     HEAD,
     JobRow,
-    broken_row,
     iso,
     local,
     row_of,
@@ -26,6 +25,7 @@ from kova_auto.cli.job_source import JobSource
 from kova_auto.cli.options import ConfigOption, JsonOption, now_of
 from kova_auto.cli.output import GREEN, complain, paint, say, say_json, table
 from kova_auto.core.errors import ConfigError
+from kova_auto.core.job import Job
 from kova_auto.core.schedule.cron import parse_cron
 from kova_auto.core.schedule.triggers import parse_at
 from kova_auto.core.schedule.zone import parse_zone
@@ -59,7 +59,7 @@ Keep it beside your jobs (kova-auto jobs schema > job.schema.json) and begin eac
 def list_jobs(context: typer.Context, *, config: ConfigOption = None, json: JsonOption = False) -> None:
     """Show every job of the jobs directory."""
     source = JobSource.with_settings(config)
-    rows = _rows(source, source.paths([]), now_of(context))
+    rows = _rows(source.load_each(source.paths([])), now_of(context))
     if json:
         say_json([row.json for row in rows])
     elif rows:
@@ -74,8 +74,9 @@ def show(context: typer.Context, job: JobArgument, *, config: ConfigOption = Non
     from kova_auto.cli.templates import effective_toml
 
     source = JobSource.with_settings(config)
-    loaded = source.load(source.paths([job])[0])
-    row = row_of(loaded, now_of(context))
+    path = source.paths([job])[0]
+    loaded = source.load(path)
+    row = row_of(path, loaded, now_of(context))
     if json:
         say_json(row.json | {"job": loaded.model_dump(mode="json", by_alias=True)})
         return
@@ -89,7 +90,8 @@ def check(
 ) -> None:
     """Say of each file whether it is a job."""
     source = JobSource.for_check(jobs or (), config)
-    rows = _rows(source, source.paths(jobs or ()), now_of(context))
+    loaded = source.load_each(source.paths(jobs or ()))
+    rows = _rows([(path, _with_script(found)) for path, found in loaded], now_of(context))
     if json:
         say_json([row.json for row in rows])
     else:
@@ -114,9 +116,9 @@ def show_next(
 ) -> None:
     """Preview the instants that schedules imply."""
     source = JobSource.with_settings(config)
-    loaded, errors = source.load_each(source.paths(jobs or ()))
+    loaded = [found for _, found in source.load_each(source.paths(jobs or ()))]
     after = _instant(start, source) if start else now_of(context)
-    found = upcoming(loaded, after, count)
+    found = upcoming([job for job in loaded if isinstance(job, Job)], after, count)
     if json:
         say_json(
             [
@@ -134,8 +136,9 @@ def show_next(
         say(table(("LOCAL", "UTC", "JOB"), rows))
     else:
         say("Nothing runs by itself.")
-    for error in errors:
-        complain(error.sentence, "left out")
+    for error in loaded:
+        if isinstance(error, ConfigError):
+            complain(error.sentence, "left out")
 
 
 @app.command("new", help="Write a new job file; nothing is ever overwritten.")
@@ -167,10 +170,21 @@ def schema() -> None:
     say_json(job_schema())
 
 
-def _rows(source: JobSource, paths: list[Path], now: datetime) -> list[JobRow]:
-    jobs, errors = source.load_each(paths)
-    rows = [row_of(job, now) for job in jobs] + [broken_row(error) for error in errors]
-    return sorted(rows, key=lambda row: row.name)
+def _rows(loaded: Sequence[tuple[Path, Job | ConfigError]], now: datetime) -> list[JobRow]:
+    return sorted((row_of(path, found, now) for path, found in loaded), key=lambda row: row.name)
+
+
+def _with_script(loaded: Job | ConfigError) -> Job | ConfigError:
+    """Return a job whose script is sound as well, or what is wrong."""
+    if isinstance(loaded, ConfigError) or loaded.script is None:
+        return loaded
+    from kova_auto.app.scripts import check_script
+
+    try:
+        check_script(loaded)
+    except ConfigError as exc:
+        return exc
+    return loaded
 
 
 def _say_checked(row: JobRow) -> None:

@@ -152,6 +152,18 @@ def test_checked_by_name_a_job_may_only_tell_endpoints_of_the_settings(home: Hom
     assert result.stderr == f"error: {path}:3: notify[0].endpoint: no endpoint is called 'cl' (known here: ci)\n"
 
 
+def test_a_jobs_script_is_checked_with_it(home: Home) -> None:
+    home.job("a", 'prompt = "x"\nscript = "a.script.toml"')
+    script = home.jobs / "a.script.toml"
+    script.write_text('[[turns]]\ntext = "hello"\n[[turns.calls]]\ntol = "read"\n')
+    result = home.run("jobs", "check", "a")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.splitlines() == [
+        f"error: {script}:3: turns[0].calls[0].tool: wanted a value, found none",
+        f"error: {script}:4: turns[0].calls[0].tol: unknown key (did you mean tool?)",
+    ]
+
+
 def test_what_other_crons_would_understand_differently_is_a_warning(home: Home) -> None:
     path = home.job("a", 'prompt = "x"\nschedule = { cron = "0 0 */2 * MON" }')
     result = home.run("jobs", "check", "a")
