@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from kova_auto.tools.commands import Commands, Host
 from kova_auto.tools.edit import EditTool
 from kova_auto.tools.glob import GlobTool
 from kova_auto.tools.grep import GrepTool
+from kova_auto.tools.ignore import Lister
 from kova_auto.tools.nothing import NothingToReportTool
 from kova_auto.tools.question import QuestionTool
 from kova_auto.tools.read import ReadTool
@@ -22,6 +24,7 @@ from kova_auto.tools.roots import Roots
 from kova_auto.tools.sandbox import landlock
 from kova_auto.tools.sandbox.plan import hidden_places
 from kova_auto.tools.sandbox.select import Sandbox, find_bwrap
+from kova_auto.tools.search import own_engine, ripgrep
 from kova_auto.tools.tasks import TaskOutputTool, TaskStopTool
 from kova_auto.tools.todo import TodoTool
 from kova_auto.tools.toolbox import LocalToolbox
@@ -53,12 +56,13 @@ def tooling_of(
 
     host = Host(places.work, environ, hidden, places.toolchains, secret)
     commands, roots = Commands(sandbox, host), Roots(secret=places.secret, control=places.control)
+    lister = Lister(roots, shutil.which("git"))
     tools = (
         ReadTool(roots, journal.blob),
         WriteTool(roots),
         EditTool(roots),
-        GlobTool(roots),
-        GrepTool(roots),
+        GlobTool(roots, lister),
+        GrepTool(roots, lister, ripgrep(rg) if (rg := shutil.which("rg")) else own_engine()),
         BashTool(commands),
         TaskOutputTool(commands),
         TaskStopTool(commands),
