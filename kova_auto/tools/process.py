@@ -130,7 +130,9 @@ class Process:
         self._task = asyncio.create_task(self._supervise())
 
     def release(self) -> None:
-        """Let the command run, once; the clock starts. Without this, it never does."""
+        """Let the command run; the clock starts. Without this, it never does; nor does it once it was ended."""
+        if self._child.gate.closed:
+            return
         self._since = self._loop.time()
         self._timer = self._loop.call_later(self._limits.timeout_s, self._finish, Ending.TIMED_OUT)
         with suppress(BrokenPipeError):  # it was ended while it waited

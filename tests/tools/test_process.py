@@ -263,6 +263,8 @@ async def test_a_command_that_is_not_released_never_runs(tmp_path: Path) -> None
     waiting = await is_alive(process.leader.pid)
     ended = await process.stop()
 
+    process.release()
+
     assert (waiting, ended.ending, (tmp_path / "ran").exists()) == (True, Ending.STOPPED, False)
 
 
