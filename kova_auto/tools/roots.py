@@ -24,7 +24,7 @@ from kova_auto.tools.paths import parse_path
 from kova_auto.tools.words import in_words, plainly
 
 _HELD = {Control.REFUSED: Zone.CONTROL, Control.ASKED: Zone.GUARDED}
-_NO_FILES = ("dev", "proc", "sys")  # the kernel's own trees; in /proc lies our own environment
+NO_FILES = ("dev", "proc", "sys")  # the kernel's own trees; in /proc lies our own environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Roots:
         for crossed in named.crossed:
             with plainly("/".join(crossed)):
                 os.close(root.open(crossed, PATH_ONLY | os.O_DIRECTORY | os.O_CLOEXEC))
-        if root is self._slash and parts[:1] and parts[0] in _NO_FILES:
+        if root is self._slash and parts[:1] and parts[0] in NO_FILES:
             message = f"{text} lies in /{parts[0]}, where the kernel keeps no ordinary files"
             raise ToolFailedError(message)
         path = _joined(root.path, parts)
@@ -169,7 +169,12 @@ class Roots:
 
     def hides(self, path: str, root: Root) -> bool:
         """Say whether a canonical path beneath a root is secret."""
-        return lies_in(PurePath(path), self._secret_below(root))
+        return lies_in(PurePath(path), self.secrets(root))
+
+    def secrets(self, root: Root) -> tuple[PurePath, ...]:
+        """Return the secret places, but for those that the root itself lies in: a run's copy is in our data."""
+        path = PurePath(root.path)
+        return tuple(place for place in self._secret if not lies_in(path, (place,)))
 
     @contextmanager
     def plainly(self, target: Target) -> Iterator[None]:
@@ -236,7 +241,7 @@ class Roots:
 
     def _floor(self, root: Root, parts: tuple[str, ...], *, writes: bool) -> Zone | None:
         path = PurePath(_joined(root.path, parts))
-        if lies_in(path, self._secret_below(root)):
+        if lies_in(path, self.secrets(root)):
             return Zone.SECRET
         if not writes:
             return None
@@ -257,11 +262,6 @@ class Roots:
         if control_of(target.parts) is Control.REFUSED or lies_in(PurePath(path), self._control):
             message = f"{target.shown} is a control file, which no tool writes"
             raise ToolFailedError(message)
-
-    def _secret_below(self, root: Root) -> tuple[PurePath, ...]:
-        """Return the secret places, but for those that the root itself lies in: a run's copy is in our data."""
-        path = PurePath(root.path)
-        return tuple(place for place in self._secret if not lies_in(path, (place,)))
 
 
 def _followed(path: str) -> str:
