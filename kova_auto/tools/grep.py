@@ -1,0 +1,170 @@
+"""The `grep` tool: finds lines that match a regular expression."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from kova_auto.core.approval.levels import Effect, Verdict
+from kova_auto.core.errors import ToolFailedError
+from kova_auto.core.message import ResultStatus, ToolCall, ToolResult, told
+from kova_auto.core.run import CallState
+from kova_auto.core.tool import CallFacts, Scene, ToolOutput, ToolRun
+from kova_auto.core.value import Value
+from kova_auto.tools.boundary import FILE, LISTING, PATH_ONLY
+from kova_auto.tools.dialect import common_dialect
+from kova_auto.tools.encoding import binary_type, decode
+from kova_auto.tools.files import read_all, read_file
+from kova_auto.tools.glob import compiled, named_below
+from kova_auto.tools.ignore import Lister
+from kova_auto.tools.matches import MAX_FILE_BYTES, MAX_LINE, MAX_MATCHES, Searched, Shown
+from kova_auto.tools.output import printable
+from kova_auto.tools.roots import Ground, Roots, Target
+from kova_auto.tools.search import Engine, Question
+
+_BATCH_FILES = 100
+_BATCH_BYTES = 8 * 1024 * 1024
+
+
+class GrepArguments(Value):
+    """Say what to search for."""
+
+    pattern: str = Field(min_length=1, description="Regular expression; matched line by line, without lookaround.")
+    path: str = Field(default=".", description="File or directory to search; the workspace, if left out.")
+    include: str | None = Field(
+        default=None, description="Only files that fit this: *.py by name, or src/**/*.ts by path below `path`."
+    )
+    case: Literal["sensitive", "ignore"] = Field(
+        default="sensitive", description="Whether upper and lower case differ."
+    )
+    context: int = Field(default=0, ge=0, le=10, description="How many lines to show before and after each match.")
+
+
+class GrepTool:
+    """Search files."""
+
+    name = "grep"
+    description = (
+        "Search file contents with a regular expression. Each match is `path:line:text`; at most "
+        f"{MAX_MATCHES} matches are shown, lines are cut at {MAX_LINE} characters. Binary files, files over 2 MiB and "
+        "files that git ignores are not searched; a file that `path` names is searched even if ignored."
+    )
+    effect = Effect.READ
+    replay_safe = True
+    arguments: type[BaseModel] = GrepArguments
+
+    def __init__(self, roots: Roots, lister: Lister, engine: Engine, *, seconds: float = 20.0) -> None:
+        """Take the boundary, what lists files, what searches them, and how long that may take."""
+        self._roots, self._lister, self._engine, self._seconds = roots, lister, engine, seconds
+
+    async def facts(self, call: ToolCall, args: GrepArguments, scene: Scene) -> CallFacts:
+        """Say which file or directory would be searched."""
+        fact = await asyncio.to_thread(lambda: self._roots.fact(self._target(args, scene)))
+        return CallFacts(call, self.effect, paths=(fact,))
+
+    async def run(self, args: GrepArguments, scene: Scene, verdict: Verdict) -> ToolRun:
+        """Search."""
+        del verdict  # searching is the same at every level
+        question = Question(common_dialect(args.pattern), args.case == "ignore", MAX_MATCHES + 1)
+        clock = asyncio.get_running_loop().time
+        until, shown = clock() + min(self._seconds, scene.left_s), Shown(args.context)
+        async with aclosing(self._batches(args, scene, shown)) as batches:
+            async for batch in batches:
+                texts = [file.text for file in batch]
+                answer = await self._engine.search(question, texts, seconds=max(until - clock(), 0.0))
+                for file, numbers in zip(batch, answer.lines, strict=True):
+                    shown.add(file, numbers)
+                if not answer.complete:
+                    shown.notes.append("[stopped: it took too long; narrow the pattern, the path or `include`]")
+                if shown.full or not answer.complete:
+                    break
+        yield ToolOutput(told(ResultStatus.OK, shown.text()))
+
+    async def recover(self, call: CallState, scene: Scene) -> ToolResult | None:
+        """Say nothing: it can be searched again."""
+        del call, scene
+        return None
+
+    def _target(self, args: GrepArguments, scene: Scene) -> Target:
+        return self._roots.locate(args.path, Ground.of_scene(scene), writes=False)
+
+    async def _batches(self, args: GrepArguments, scene: Scene, shown: Shown) -> AsyncGenerator[list[Searched], None]:
+        """Yield the texts to search, as many at once as may be held."""
+        target, wanted = self._target(args, scene), _wanted(args.include)
+        if not await asyncio.to_thread(self._is_directory, target):
+            yield [await asyncio.to_thread(self._named, target)]
+            return
+        listing = await self._lister.list(target)
+        if not listing.complete:
+            shown.notes.append("[there are more files than are looked at; give a path further down]")
+        todo = deque(path for path in listing.files if wanted(path))
+        with self._roots.plainly(target):
+            directory = target.open(LISTING)
+        try:
+            while todo:
+                yield await asyncio.to_thread(_batch, target, directory, todo, shown)
+        finally:
+            os.close(directory)
+
+    def _is_directory(self, target: Target) -> bool:
+        with self._roots.plainly(target):
+            fd = target.open(PATH_ONLY | os.O_CLOEXEC)
+            try:
+                return stat.S_ISDIR(os.fstat(fd).st_mode)
+            finally:
+                os.close(fd)
+
+    def _named(self, target: Target) -> Searched:
+        """Return the one file that was named."""
+        data = read_file(self._roots, target, limit=MAX_FILE_BYTES).data
+        if kind := binary_type(data):
+            message = f"{target.shown} is a binary file ({kind}), not text"
+            raise ToolFailedError(message)
+        return Searched(printable(target.shown), decode(data).readable)
+
+
+def _batch(target: Target, directory: int, todo: deque[str], shown: Shown) -> list[Searched]:
+    """Take and read the next files; what is no text, or was removed since it was listed, is passed over."""
+    batch: list[Searched] = []
+    size, lead = 0, named_below(target)
+    while todo and len(batch) < _BATCH_FILES and size < _BATCH_BYTES:
+        path = todo.popleft()
+        data = _content(target, directory, path)
+        if data is None or binary_type(data):
+            continue
+        if len(data) > MAX_FILE_BYTES:
+            shown.too_large += 1
+            continue
+        size += len(data)
+        batch.append(Searched(printable(lead + path), decode(data).readable))
+    return batch
+
+
+def _content(target: Target, directory: int, path: str) -> bytes | None:
+    """Return a listed file's content, links not followed; at most one byte more than is searched."""
+    try:
+        fd = target.root.resolve(directory, path.split("/"), FILE, follow=False)
+    except OSError:
+        return None
+    try:
+        return read_all(fd, MAX_FILE_BYTES) if stat.S_ISREG(os.fstat(fd).st_mode) else None
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+
+
+def _wanted(include: str | None) -> Callable[[str], bool]:
+    """Return what says whether a listed file is to be searched."""
+    if include is None:
+        return lambda _: True
+    pattern = compiled(include)
+    by_name = "/" not in include
+    return lambda path: pattern.fits(path.rpartition("/")[2] if by_name else path)
