@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
@@ -71,11 +71,13 @@ def test_everything_else_is_not_and_is_never_repaired(text: str) -> None:
     assert parse_arguments(text) is None
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(), _VALUES, max_size=5))
 def test_what_is_accepted_is_what_was_written(args: dict[str, Any]) -> None:
     assert parse_arguments(json.dumps(args)) == args
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(), _VALUES, min_size=1, max_size=5), st.data())
 def test_no_beginning_of_arguments_is_taken_for_the_whole(args: dict[str, Any], data: st.DataObject) -> None:
     text = json.dumps(args)
@@ -83,6 +85,7 @@ def test_no_beginning_of_arguments_is_taken_for_the_whole(args: dict[str, Any], 
     assert parse_arguments(text[:cut]) is None
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(), _VALUES, max_size=5))
 def test_what_is_accepted_survives_the_journal(args: dict[str, Any]) -> None:
     call = requested("t", json.dumps(args), "", whole=True)

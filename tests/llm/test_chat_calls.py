@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
@@ -201,6 +201,7 @@ def test_a_character_torn_between_two_fragments_is_whole() -> None:
 _ARGS = st.dictionaries(st.text(), st.text() | st.integers(-9, 9) | st.none(), max_size=3)
 
 
+@settings(deadline=None)
 @given(st.lists(_ARGS, min_size=1, max_size=4), st.data())
 def test_arguments_cut_anywhere_and_mixed_anyhow_come_back(
     every: list[dict[str, JsonValue]], data: st.DataObject
@@ -221,6 +222,7 @@ def test_arguments_cut_anywhere_and_mixed_anyhow_come_back(
     )
 
 
+@settings(deadline=None)
 @given(st.sampled_from(sorted(SHAPES)), st.data())
 def test_a_stream_that_breaks_off_gives_no_call_at_all(shape: str, data: st.DataObject) -> None:
     stream = sse(*SHAPES[shape][0], delta("tool_calls"), DONE)

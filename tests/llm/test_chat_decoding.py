@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
@@ -76,6 +76,7 @@ STREAMS = [
 ]
 
 
+@settings(deadline=None)
 @given(st.sampled_from(STREAMS), st.lists(st.integers(0, max(map(len, STREAMS))), max_size=20))
 def test_any_cut_of_the_bytes_gives_the_same_reply(stream: bytes, cuts: list[int]) -> None:
     places = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]

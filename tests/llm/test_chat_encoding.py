@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
@@ -258,6 +258,7 @@ _TEXTS = st.sampled_from(["", " ", "text"])
 _CALLS = st.lists(st.sampled_from(["", "a", "b", "x|y"]), max_size=3)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(_TEXTS, _CALLS, _TEXTS, st.integers(0, 3)), max_size=5), st.booleans())
 def test_whatever_happened_the_history_is_one_that_servers_accept(
     turns: list[tuple[str, list[str], str, int]], strict: bool

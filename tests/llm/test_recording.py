@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
@@ -149,12 +149,14 @@ REPLIES = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(TEXTS)
 def test_a_literal_is_a_template_for_exactly_its_text(text: str) -> None:
     assert fill_text(literal(text), {}) == text
     assert fill(literal(text), {}) == text
 
 
+@settings(deadline=None)
 @given(st.lists(REPLIES, min_size=1, max_size=3))
 def test_whatever_was_said_is_said_again(replies: Sequence[ModelReply]) -> None:
     assert again(*replies) == [said(reply) for reply in replies]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kova_auto.llm.sse import EventTooLargeError, SseEvent, SseReader
@@ -68,6 +68,7 @@ def test_a_character_that_is_cut_in_two_stays_whole() -> None:
 STREAM = 'event: x\r\ndata: {"é": 1}\r\n\r\n: ping\rdata: two\r\rdata: a\ndata: 🚀\n\n: end\n\ndata: last'.encode()
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, len(STREAM)), max_size=12))
 def test_any_cut_of_a_stream_gives_the_same_events(cuts: list[int]) -> None:
     places = [0, *sorted(cuts), len(STREAM)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kova_auto.llm.unicode import Pieces, joined, mended
@@ -32,6 +32,7 @@ def test_halves_wait_for_each_other(pieces: tuple[str, ...], seen: list[str]) ->
     assert shown(*pieces) == seen
 
 
+@settings(deadline=None)
 @given(st.text(), st.data())
 def test_text_that_is_cut_by_utf16_units_comes_back(text: str, data: st.DataObject) -> None:
     units = text.encode("utf-16-le")
