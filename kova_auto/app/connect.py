@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kova_auto.app.control import Control
-from kova_auto.app.house import House, build
 from kova_auto.app.remote import RemoteControl
 from kova_auto.app.socket import listening, socket_path
-from kova_auto.core.errors import DatabaseInUseError
+from kova_auto.core.errors import DatabaseInUseError, JournalBusyError
 from kova_auto.settings.model import Settings
 from kova_auto.store.owner import OwnedBy, Owner, acquire_owner
+
+if TYPE_CHECKING:
+    from kova_auto.app.house import House
+
+LOG = logging.getLogger(__name__)
+SERVICE = "serve"
+PATIENCE_S = 15.0
+AGAIN_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +34,9 @@ class Connection:
 
 
 @contextlib.asynccontextmanager
-async def connected(settings: Settings, environ: Mapping[str, str], *, kind: str) -> AsyncIterator[Connection]:
+async def connected(
+    settings: Settings, environ: Mapping[str, str], *, kind: str, drives: bool = False
+) -> AsyncIterator[Connection]:
     """Give a connection for as long as the block lasts.
 
     Where nobody owns the database, this process does, and others may ask it meanwhile. PostgreSQL has no owner.
@@ -33,43 +45,61 @@ async def connected(settings: Settings, environ: Mapping[str, str], *, kind: str
         settings: Of the service.
         environ: Of this process.
         kind: What this process is, in one word for messages.
+        drives: A run is to be driven: by a service, or else by this process, once no other command has the database.
 
     Raises:
         KovaError: The service does not answer, or the database cannot be used.
     """
-    owner = _owner(settings, kind)
-    if isinstance(owner, OwnedBy):
-        remote = await RemoteControl.connect(socket_path(settings.data_dir))
+    reached = await _reach(settings, kind, drives=drives)
+    if isinstance(reached, RemoteControl):
         try:
-            yield Connection(remote, None)
+            yield Connection(reached, None)
         finally:
-            await remote.close()
+            await reached.close()
         return
+    from kova_auto.app.house import build
+
     async with contextlib.AsyncExitStack() as stack:
-        if owner:
-            stack.enter_context(owner)
+        if reached:
+            stack.enter_context(reached)
         house = await build(settings, environ)
         stack.push_async_callback(house.close)
-        if owner:
+        if reached:
             await stack.enter_async_context(listening(house.control, socket_path(settings.data_dir)))
         yield Connection(house.control, house)
 
 
 @contextlib.asynccontextmanager
-async def owning(settings: Settings, environ: Mapping[str, str], *, kind: str) -> AsyncIterator[House]:
-    """Give the house of a process that must own the database.
+async def owning(settings: Settings, environ: Mapping[str, str]) -> AsyncIterator[House]:
+    """Give the house of a service; waits where a command has the database for its moment.
 
     Raises:
-        DatabaseInUseError: Another process owns it.
+        DatabaseInUseError: Another service owns it.
         KovaError: The database cannot be used.
     """
-    async with connected(settings, environ, kind=kind) as connection:
+    async with connected(settings, environ, kind=SERVICE, drives=True) as connection:
         if connection.house is None:
             status = await connection.control.status()
-            msg = f"process {status.pid} owns the database in {settings.data_dir}; stop it first"
+            msg = f"process {status.pid} is a kova-auto serve of {settings.data_dir} already; stop it first"
             raise DatabaseInUseError(msg)
         yield connection.house
 
 
-def _owner(settings: Settings, kind: str) -> Owner | OwnedBy | None:
-    return acquire_owner(settings.data_dir, kind=kind) if settings.database == "sqlite" else None
+async def _reach(settings: Settings, kind: str, *, drives: bool) -> Owner | RemoteControl | None:
+    """Become the owner, or connect to it; an owner that begins or ends at this moment is given time to."""
+    if settings.database != "sqlite":
+        return None
+    left_s, is_said = PATIENCE_S, False
+    while isinstance(owner := acquire_owner(settings.data_dir, kind=kind), OwnedBy):
+        if not drives or owner.kind == SERVICE:
+            try:
+                return await RemoteControl.connect(socket_path(settings.data_dir))
+            except JournalBusyError:
+                left_s -= AGAIN_S
+                if left_s <= 0:
+                    raise
+        elif not is_said and owner.kind:
+            LOG.warning("process %s (kova-auto %s) has the database; waiting for its end", owner.pid, owner.kind)
+            is_said = True
+        await asyncio.sleep(AGAIN_S)
+    return owner

@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field
 from kova_auto.core.approval.levels import ApprovalLevel, Decision
 from kova_auto.core.event import Event, RunFinished
 from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
+from kova_auto.core.job import Outcome
 from kova_auto.core.ledger import Occurrence
 from kova_auto.core.value import Value
 from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow
@@ -120,8 +121,8 @@ class Control(Protocol):
     async def requeue(self, delivery_id: DeliveryId, by: str) -> DeliveryRow:
         """Take up a duty at once."""
 
-    async def test_endpoint(self, name: str, outcome: str) -> Told:
-        """Send an endpoint a test message, as of a run with this outcome."""
+    async def test_endpoint(self, name: str, outcome: Outcome | None) -> Told:
+        """Send an endpoint a test message; with an outcome, as the report of a run that ended so."""
 
     async def occurrences(self, job: str | None, limit: int) -> tuple[Occurrence, ...]:
         """Return rows of the ledger, newest first."""

@@ -27,7 +27,7 @@ from kova_auto.clock import SystemClock
 from kova_auto.core.delivery.outcome import AttemptOutcome
 from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import EndpointName
-from kova_auto.core.job import Job
+from kova_auto.core.job import Job, Outcome
 from kova_auto.core.policy import policy_of
 from kova_auto.core.ports import Clock
 from kova_auto.core.provider import Provider, configured
@@ -139,10 +139,9 @@ class _Desk:
             self.endpoints.listen(ask.listener.name, ask.listener)
         return self.opening.of_request(ask)
 
-    async def test(self, name: str, outcome: str) -> Told:
+    async def test(self, name: str, outcome: Outcome | None) -> Told:
         """Send an endpoint a test message."""
-        del outcome
-        result = await self.courier.test(EndpointName(name))
+        result = await self.courier.test(EndpointName(name), outcome)
         delivered = result.outcome is AttemptOutcome.DELIVERED
         return Told(delivered=delivered, result=result.outcome, http_status=result.status, detail=result.detail)
 

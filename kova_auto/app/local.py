@@ -57,7 +57,7 @@ class LocalControl:
     clock: Clock
     checkpoints: Checkpoints
     opening: Callable[[RunAsk], RunRequested]
-    testing: Callable[[str, str], Awaitable[Told]]
+    testing: Callable[[str, Outcome | None], Awaitable[Told]]
     describe: Callable[[], Status]
 
     async def status(self) -> Status:
@@ -137,8 +137,8 @@ class LocalControl:
         await self._append(row.run_id, DeliveryRequeued(at=self.clock.now(), delivery_id=delivery_id, by=by))
         return await self.views.delivery(delivery_id) or row
 
-    async def test_endpoint(self, name: str, outcome: str) -> Told:
-        """Send an endpoint a test message, as of a run with this outcome."""
+    async def test_endpoint(self, name: str, outcome: Outcome | None) -> Told:
+        """Send an endpoint a test message; with an outcome, as the report of a run that ended so."""
         return await self.testing(name, outcome)
 
     async def occurrences(self, job: str | None, limit: int) -> tuple[Occurrence, ...]:

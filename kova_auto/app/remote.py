@@ -18,6 +18,7 @@ from kova_auto.core import errors
 from kova_auto.core.approval.levels import Decision
 from kova_auto.core.errors import JournalBusyError, KovaError
 from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
+from kova_auto.core.job import Outcome
 from kova_auto.core.ledger import Occurrence
 from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow
 
@@ -29,15 +30,17 @@ _APPROVALS: TypeAdapter[tuple[ApprovalRow, ...]] = TypeAdapter(tuple[ApprovalRow
 _DELIVERIES: TypeAdapter[tuple[DeliveryRow, ...]] = TypeAdapter(tuple[DeliveryRow, ...])
 _OCCURRENCES: TypeAdapter[tuple[Occurrence, ...]] = TypeAdapter(tuple[Occurrence, ...])
 
+Talk = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Param = BaseModel | datetime | StrEnum | str | int | float | bool | None
 
 
 class RemoteControl:
     """Ask a live service; one question at a time. Close it when done."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, path: Path, talk: Talk) -> None:
         """Use `RemoteControl.connect`."""
-        self._reader, self._writer = reader, writer
+        self._path = path
+        self._talk: Talk | None = talk
         self._turn = asyncio.Lock()
 
     @classmethod
@@ -47,33 +50,39 @@ class RemoteControl:
         Raises:
             JournalBusyError: Nobody listens there yet, or not any more.
         """
-        try:
-            reader, writer = await asyncio.open_unix_connection(path, limit=LONGEST_LINE)
-        except (OSError, ValueError) as exc:
-            msg = f"another process owns the database and does not listen at {path}; try again in a moment"
-            raise JournalBusyError(msg) from exc
-        return cls(reader, writer)
+        return cls(path, await _dial(path))
 
     async def close(self) -> None:
         """Hang up."""
-        self._writer.close()
-        with contextlib.suppress(ConnectionError):
-            await self._writer.wait_closed()
+        if self._talk:
+            self._talk[1].close()
+            with contextlib.suppress(ConnectionError):
+                await self._talk[1].wait_closed()
 
     async def _ask(self, method: str, kind: TypeAdapter[_T], /, **params: Param) -> _T:
         plain = {name: _plain(value) for name, value in params.items()}
         async with self._turn:
-            try:
-                self._writer.write(json.dumps({"method": method, "params": plain}).encode() + b"\n")
-                await self._writer.drain()
-                answer = await self._reader.readline()
-            except (ConnectionError, ValueError) as exc:
-                raise _gone() from exc
-        if not answer.endswith(b"\n"):
-            raise _gone()
+            answer = await self._exchange(json.dumps({"method": method, "params": plain}).encode() + b"\n")
         if answer.startswith(b"-"):
             raise _raised(json.loads(answer[1:]))
         return kind.validate_json(answer[1:])
+
+    async def _exchange(self, question: bytes) -> bytes:
+        """Return the answer; a question that is cut off hangs up, or the next one would be given its answer."""
+        (reader, writer), self._talk = self._talk or await _dial(self._path), None
+        try:
+            writer.write(question)
+            await writer.drain()
+            answer = await reader.readline()
+            if not answer.endswith(b"\n"):
+                raise _gone()
+            self._talk = reader, writer
+        except (ConnectionError, ValueError) as exc:
+            raise _gone() from exc
+        finally:
+            if self._talk is None:
+                writer.close()
+        return answer
 
     async def status(self) -> Status:
         """Describe the service."""
@@ -119,8 +128,8 @@ class RemoteControl:
         """Take up a duty at once."""
         return await self._ask("requeue", TypeAdapter(DeliveryRow), delivery_id=delivery_id, by=by)
 
-    async def test_endpoint(self, name: str, outcome: str) -> Told:
-        """Send an endpoint a test message, as of a run with this outcome."""
+    async def test_endpoint(self, name: str, outcome: Outcome | None) -> Told:
+        """Send an endpoint a test message; with an outcome, as the report of a run that ended so."""
         return await self._ask("test_endpoint", TypeAdapter(Told), name=name, outcome=outcome)
 
     async def occurrences(self, job: str | None, limit: int) -> tuple[Occurrence, ...]:
@@ -138,6 +147,14 @@ class RemoteControl:
     async def undo(self, run_id: RunId) -> Undone:
         """Take a run's writes back, unless a file has changed since."""
         return await self._ask("undo", TypeAdapter(Undone), run_id=run_id)
+
+
+async def _dial(path: Path) -> Talk:
+    try:
+        return await asyncio.open_unix_connection(path, limit=LONGEST_LINE)
+    except (OSError, ValueError) as exc:
+        msg = f"another process owns the database and does not listen at {path}; try again in a moment"
+        raise JournalBusyError(msg) from exc
 
 
 def _plain(value: Param) -> object:

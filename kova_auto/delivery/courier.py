@@ -14,14 +14,16 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from kova_auto.core.delivery.format import form_after
-from kova_auto.core.delivery.notice import NOTICE, EndpointTest, Notice
+from kova_auto.core.delivery.notice import NOTICE, Notice
 from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult, NextState, Terms, next_state
 from kova_auto.core.delivery.payload import FORMATS, render
 from kova_auto.core.delivery.report import notice_of
+from kova_auto.core.delivery.sample import sample_notice
 from kova_auto.core.delivery.target import Target
 from kova_auto.core.errors import ConfigError, IllegalEventError, JournalError
 from kova_auto.core.event import DeliveryFinished, DeliveryRequeued, DeliveryStarted, Event
 from kova_auto.core.ids import EndpointName, RunId
+from kova_auto.core.job import Outcome
 from kova_auto.core.net.http import Exchange
 from kova_auto.core.owed import OPEN, Cause, DeliveryStatus, Owed
 from kova_auto.core.ports import Clock, Journal, Views
@@ -160,15 +162,19 @@ class Courier:
         self.told(state.run_id)
         return after
 
-    async def test(self, name: EndpointName) -> AttemptResult:
+    async def test(self, name: EndpointName, outcome: Outcome | None = None) -> AttemptResult:
         """Send an endpoint a test message, outside every journal.
+
+        Args:
+            name: Of the endpoint.
+            outcome: Send the report of a run that ended so, marked as a test; None for a message of its own kind.
 
         Raises:
             ConfigError: There is no such endpoint, or its secret cannot be had.
         """
         target, now = self.targets(name), self.clock.now()
         delivery_id = f"msg_test_{now:%Y%m%dT%H%M%S%f}"
-        message = render(target.format, EndpointTest(endpoint=name, sent_at=now), delivery_id=delivery_id)
+        message = render(target.format, sample_notice(name, outcome, now), delivery_id=delivery_id)
         return await send(self.exchange, target, message, delivery_id=delivery_id, now=now)
 
 
