@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from datetime import timedelta
 
 from kova_auto.app.house import House
+from kova_auto.core.errors import JournalError
 from kova_auto.core.ids import RunId
+from kova_auto.core.run import Execution
+from kova_auto.core.view import RunRow
 from kova_auto.engine.backends.embedded import Embedded
 from kova_auto.engine.bells import Ear, heard
-from kova_auto.engine.dispatch import Advanced
+from kova_auto.engine.dispatch import Advance, Advanced
 from kova_auto.scheduling.alarm import AlarmClock
 from kova_auto.scheduling.book import JobBook
 from kova_auto.scheduling.scheduler import Scheduler
 
 LOG = logging.getLogger(__name__)
 DRAIN = timedelta(seconds=30)
+CUT = timedelta(seconds=10)
 LONGEST_NAP_S = 30.0
 
 
@@ -37,7 +42,7 @@ async def serve(house: House, stop: asyncio.Event, *, drain: timedelta = DRAIN) 
         loops = [
             asyncio.create_task(scheduler.serve(alarm, stop), name="schedule"),
             asyncio.create_task(
-                engine.serve(house.engine.advance, slots=house.settings.max_concurrent_runs, stop=stop), name="runs"
+                engine.serve(_advancing(house), slots=house.settings.max_concurrent_runs, stop=stop), name="runs"
             ),
             asyncio.create_task(house.courier.serve(bell, stop), name="deliveries"),
         ]
@@ -52,6 +57,27 @@ async def serve(house: House, stop: asyncio.Event, *, drain: timedelta = DRAIN) 
             alarm.stop()
 
 
+def _advancing(house: House) -> Advance:
+    """Return what advances a run and says in the log how far it came."""
+
+    async def advance(run_id: RunId) -> Advanced:
+        advanced = await house.engine.advance(run_id)
+        with contextlib.suppress(JournalError):  # It is said where it matters, and the engine hears of no error.
+            if row := await house.store.views.run(run_id):
+                LOG.info("run %s: %s", run_id, house.vault.redact(_how_far(row)))
+        return advanced
+
+    return advance
+
+
+def _how_far(row: RunRow) -> str:
+    if row.outcome:
+        return f"{row.outcome}: {row.reason}" if row.reason else row.outcome
+    if row.execution is Execution.SUSPENDED:
+        return "waits for a person"
+    return f"goes on at {row.wake_at:%Y-%m-%d %H:%M:%S} UTC" if row.wake_at else "goes on"
+
+
 async def _until_stopped(loops: list[asyncio.Task[None]], stop: asyncio.Event) -> None:
     """Wait for the stop; a loop that ends by itself ends the service, so that whoever supervises it sees."""
     stopped = asyncio.create_task(stop.wait())
@@ -63,14 +89,23 @@ async def _until_stopped(loops: list[asyncio.Task[None]], stop: asyncio.Event) -
 
 
 async def _drain(house: House, loops: list[asyncio.Task[None]], drain: timedelta) -> None:
+    """Let the loops end their steps, unless somebody wants the end at once; cut off what is late."""
     if house.engine.running:
-        LOG.info("stopping: %d runs end their step, for at most %d s", house.engine.running, drain.total_seconds())
-    _, late = await asyncio.wait(loops, timeout=drain.total_seconds())
-    if late:
-        house.engine.stopping.now.set()
-        await asyncio.wait(late, timeout=drain.total_seconds())
-    for loop in loops:
-        loop.cancel()
+        LOG.info("%d runs end their step, for at most %d s", house.engine.running, drain.total_seconds())
+    stopping = house.engine.stopping
+    ending, cut = asyncio.create_task(_ended(loops)), asyncio.create_task(stopping.now.wait())
+    either: set[asyncio.Task[object]] = {ending, cut}
+    await asyncio.wait(either, timeout=drain.total_seconds(), return_when=asyncio.FIRST_COMPLETED)
+    cut.cancel()
+    if not ending.done():
+        LOG.warning("cut off; it goes on from exactly there at the next start")
+        stopping.now.set()
+        await asyncio.wait({ending}, timeout=CUT.total_seconds())
+    ending.cancel()
+    await asyncio.gather(ending, return_exceptions=True)
+
+
+async def _ended(loops: list[asyncio.Task[None]]) -> None:
     await asyncio.gather(*loops, return_exceptions=True)
 
 
