@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from functools import reduce
 from typing import assert_never
 
 from pydantic import JsonValue
 
-from kova_auto.core.approval.levels import Decision, Verdict
+from kova_auto.core.approval.levels import Decision, Ruling, Verdict
 from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.event import (
     ApprovalDecided,
@@ -39,7 +40,7 @@ from kova_auto.core.event import (
     WritePlanned,
 )
 from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
-from kova_auto.core.job import Job
+from kova_auto.core.job import Job, Outcome
 from kova_auto.core.message import ResultStatus, ToolCall, ToolResult, Usage
 from kova_auto.core.owed import Owed, for_approval, for_outcome
 
@@ -77,6 +78,13 @@ class CallState:
     def awaits_person(self) -> bool:
         """Say whether somebody was asked and has not answered."""
         return self.approval is not None and self.decision is None and self.result is None
+
+    @property
+    def permitted(self) -> bool:
+        """Say whether its verdict, or the person who was asked, lets it run."""
+        if self.decision:
+            return self.decision.decision is not Decision.DENY
+        return self.verdict is not None and self.verdict.ruling is Ruling.ALLOW
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,10 +193,7 @@ def fold(events: Iterable[Event]) -> RunState:
     if not isinstance(first, RunRequested):
         msg = f"a run's journal begins with run_requested, found {first.kind if first else 'nothing'}"
         raise IllegalEventError(msg)
-    state = opened(first)
-    for event in rest:
-        state = apply(state, event)
-    return state
+    return reduce(apply, rest, opened(first))
 
 
 def apply(state: RunState, event: Event) -> RunState:
@@ -246,8 +251,8 @@ def _apply(state: RunState, event: Event) -> RunState:
                 raise _refuse(state, event, "no model call is open")
             return replace(state, calling=None, failure=event, failures=state.failures + 1)
         case CallAdjudicated():
-            if state.call(event.call_id).verdict:
-                raise _refuse(state, event, f"call {event.call_id} has its verdict")
+            if state.call(event.call_id).verdict or state.call(event.call_id).result:
+                raise _refuse(state, event, f"call {event.call_id} is settled")
             return state.changing(event.call_id, verdict=event.verdict)
         case ApprovalRequested():
             return _asked(state, event)
@@ -299,6 +304,8 @@ def _replied(state: RunState, event: ModelReplied) -> RunState:
     if event.iteration != state.iteration + 1:
         raise _refuse(state, event, f"iteration {event.iteration} does not follow {state.iteration}")
     added = {call.id: CallState(call) for call in event.calls}
+    if len(added) < len(event.calls) or added.keys() & state.calls.keys():
+        raise _refuse(state, event, "two calls have one id")
     return replace(
         state,
         calling=None,
@@ -313,7 +320,7 @@ def _replied(state: RunState, event: ModelReplied) -> RunState:
 
 def _asked(state: RunState, event: ApprovalRequested) -> RunState:
     call = state.call(event.call_id)
-    if call.verdict is None or call.approval or call.result:
+    if call.verdict is None or call.verdict.ruling is not Ruling.ASK or call.approval or call.result:
         raise _refuse(state, event, f"call {event.call_id} needs no person")
     asked = state.changing(event.call_id, approval=event)
     owed = for_approval(state.request, state.seq + 1, event)
@@ -328,8 +335,8 @@ def _wants_started(state: RunState, event: ProcessStarted | WritePlanned) -> Non
 
 def _started(state: RunState, event: CallStarted) -> RunState:
     call = state.call(event.call_id)
-    if call.verdict is None:
-        raise _refuse(state, event, f"call {event.call_id} was never adjudicated")
+    if not call.permitted:
+        raise _refuse(state, event, f"call {event.call_id} is not permitted")
     if call.result or (call.started and not call.in_doubt):
         raise _refuse(state, event, f"call {event.call_id} was executed")
     return state.changing(event.call_id, started=event, in_doubt=False, process=None, planned=())
@@ -341,6 +348,8 @@ def _call_finished(state: RunState, event: CallFinished) -> RunState:
         raise _refuse(state, event, f"call {event.call_id} has its result")
     if result.status is ResultStatus.OK and not call.started:
         raise _refuse(state, event, f"call {event.call_id} was never started")
+    if result.concludes and result.concludes not in set(Outcome):
+        raise _refuse(state, event, f"{result.concludes!r} is no outcome")
     seen = {**state.seen, **result.reads}
     seen.update({change.path: change.after for change in result.changes if change.after})
     done = state.changing(event.call_id, result=result, in_doubt=False)
@@ -389,8 +398,3 @@ def _delivery(state: RunState, event: DeliveryStarted | DeliveryFinished | Deliv
     except ValueError as exc:
         raise _refuse(state, event, str(exc)) from exc
     return replace(state, deliveries={**state.deliveries, event.delivery_id: changed})
-
-
-def is_denied(call: CallState) -> bool:
-    """Say whether a person, or the time, refused the call."""
-    return call.decision is not None and call.decision.decision is Decision.DENY

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kova_auto.core import limits
-from kova_auto.core.approval.levels import Decision, Ruling
+from kova_auto.core.approval.levels import Ruling
 from kova_auto.core.ids import CallId
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus, StopReason
-from kova_auto.core.run import CallState, RunState, is_denied
+from kova_auto.core.run import CallState, RunState
 
 MODEL_ATTEMPTS = 4
 DEATHS = 5
@@ -164,7 +164,7 @@ def _settle(state: RunState, call: CallState, now: datetime) -> Step:
 def _asking(state: RunState, call: CallState, now: datetime) -> Step:
     reason = call.verdict.reason if call.verdict else ""
     if call.decision:
-        if not is_denied(call):
+        if call.permitted:
             return Execute(call.call.id)
         note = f": {call.decision.note}" if call.decision.note else ""
         return Refuse(call.call.id, f"{call.decision.by} refused this call{note}. Do not repeat it unchanged.")
@@ -208,8 +208,3 @@ def last_text(state: RunState) -> str:
     """Return the last text that this attempt's model wrote, empty if it wrote none."""
     texts = (reply.reply.text for reply in reversed(state.replies[state.first_reply :]))
     return next((text for text in texts if text.strip()), "")
-
-
-def decision_on_timeout(state: RunState) -> Decision | None:
-    """Return what the job says for a person who did not answer in time; None keeps waiting."""
-    return None if state.job.approval.on_timeout == "keep" else Decision.DENY
