@@ -9,6 +9,8 @@ import os
 from pathlib import Path
 
 from kova_auto.tools.child import run_child
+from kova_auto.tools.files import read_small
+from kova_auto.tools.gitindex import Tracked, parse_index
 
 _PINS = {
     "core.fsmonitor": "false",
@@ -23,6 +25,8 @@ _PINS = {
 }
 _TIMEOUT_S = 10.0
 _MAX_OUTPUT_BYTES = 32 * 1024 * 1024
+_MAX_INDEX_BYTES = 64 * 1024 * 1024
+_MAX_POINTER_BYTES = 4096
 
 
 def pinned_environment(top: Path) -> dict[str, str]:
@@ -81,21 +85,29 @@ def gitdir_of(top: Path) -> Path | None:
     named = top / ".git"
     try:
         if named.is_file():
-            with named.open("rb") as file:
-                text = file.read(4096).decode()
+            text = os.fsdecode(read_small(str(named), limit=_MAX_POINTER_BYTES))
             if not text.startswith("gitdir: "):
                 return None
             named = top / text.removeprefix("gitdir: ").rstrip("\n")
-        found = (named / "HEAD").is_file() and common_dir(named).joinpath("objects").is_dir()
+        found = (named / "HEAD").is_file() and (common_dir(named) / "objects").is_dir()
     except (OSError, ValueError):
         return None
     return named if found else None
 
 
 def common_dir(gitdir: Path) -> Path:
-    """Return where a linked work tree's git directory keeps what it shares."""
-    try:
-        with (gitdir / "commondir").open("rb") as file:
-            return gitdir / file.read(4096).decode().rstrip("\n")
-    except (OSError, ValueError):
-        return gitdir
+    """Return where a linked work tree's git directory keeps what it shares; itself where it is none."""
+    named = os.fsdecode(read_small(str(gitdir / "commondir"), limit=_MAX_POINTER_BYTES)).rstrip("\n")
+    return gitdir / named
+
+
+def tracked_in(top: Path) -> Tracked:
+    """Return what a work tree's index tracks."""
+    gitdir = gitdir_of(top)
+    return parse_index(read_small(str(gitdir / "index"), limit=_MAX_INDEX_BYTES)) if gitdir else Tracked()
+
+
+def excluded_in(top: Path) -> bytes:
+    """Return a repository's own rules of what to ignore, which it shares with nobody."""
+    gitdir = gitdir_of(top)
+    return read_small(str(common_dir(gitdir) / "info/exclude"), follow=True) if gitdir else b""

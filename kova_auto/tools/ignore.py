@@ -17,13 +17,13 @@ from pathlib import Path, PurePath
 from kova_auto.core.approval.floor import lies_in
 from kova_auto.tools import git
 from kova_auto.tools.boundary import LISTING
+from kova_auto.tools.files import read_small
 from kova_auto.tools.gitignore import Rules
-from kova_auto.tools.gitindex import Tracked, parse_index
+from kova_auto.tools.gitindex import Tracked
 from kova_auto.tools.roots import NO_FILES, Roots, Target
-from kova_auto.tools.walk import MAX_ENTRIES, Walk, is_file, read_small
+from kova_auto.tools.walk import MAX_ENTRIES, Walk, is_file
 
 _MAX_NESTED = 200
-_MAX_INDEX_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Lister:
         """List by our own reading of the rules."""
         at = directory.relative_to(top).parts if top else ()
         rules = _rules_above(top, at) if top else Rules()
-        tracked = _tracked(top) if top and rules is not None else Tracked()
+        tracked = git.tracked_in(top) if top and rules is not None else Tracked()
         lead = "/".join((*at, ""))
         links = {name.removeprefix(lead) for name in map(os.fsdecode, tracked.links) if name.startswith(lead)}
         inside = _joined(prefix, "")
@@ -152,37 +152,12 @@ def _is_directory(path: Path) -> bool:
 
 def _rules_above(top: Path, at: tuple[str, ...]) -> Rules | None:
     """Return the rules that reach down to a directory from above; None where they exclude the directory itself."""
-    gitdir = git.gitdir_of(top)
-    rules = Rules()
-    if gitdir is not None:
-        rules = rules.below((), _small(git.common_dir(gitdir) / "info/exclude"))
+    rules = Rules().below((), git.excluded_in(top))
     for depth in range(len(at)):
-        rules = rules.below(at[:depth], _small(top.joinpath(*at[:depth]) / ".gitignore"))
+        rules = rules.below(at[:depth], read_small(str(top.joinpath(*at[:depth]) / ".gitignore")))
         if rules.exclude(at[: depth + 1], directory=True):
             return None
     return rules
-
-
-def _small(path: Path) -> bytes:
-    try:
-        directory = os.open(path.parent, LISTING)
-    except OSError:
-        return b""
-    try:
-        return read_small(path.name, directory)
-    finally:
-        os.close(directory)
-
-
-def _tracked(top: Path) -> Tracked:
-    gitdir = git.gitdir_of(top)
-    try:
-        index = gitdir / "index" if gitdir else None
-        if index is None or index.stat().st_size > _MAX_INDEX_BYTES:
-            return Tracked()
-        return parse_index(index.read_bytes())
-    except OSError:
-        return Tracked()
 
 
 def _joined(prefix: str, name: str) -> str:

@@ -9,14 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kova_auto.tools.boundary import FILE, LISTING
-from kova_auto.tools.files import read_all
+from kova_auto.tools.boundary import LISTING
+from kova_auto.tools.files import read_small
 from kova_auto.tools.git import gitdir_of
 from kova_auto.tools.gitignore import Rules
 
 MAX_ENTRIES = 50_000
 _MAX_DEPTH = 64
-_MAX_RULES_BYTES = 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -108,20 +107,3 @@ def is_file(name: str, directory: int) -> bool:
     except OSError:
         return False
     return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
-
-
-def read_small(name: str, directory: int) -> bytes:
-    """Return the content of a file of rules; nothing where there is none, it is a link, or it is too large."""
-    try:
-        fd = os.open(name, FILE | os.O_NOFOLLOW, dir_fd=directory)
-    except OSError:
-        return b""
-    try:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > _MAX_RULES_BYTES:
-            return b""
-        return read_all(fd, _MAX_RULES_BYTES)
-    except OSError:
-        return b""
-    finally:
-        os.close(fd)

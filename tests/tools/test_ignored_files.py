@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
-from asyncio import run
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -144,6 +144,15 @@ async def test_links_are_named_and_not_followed(top: Path, program: str | None) 
     assert (await listed(top, program)).files == ("a", "link")
 
 
+async def test_a_fifo_in_the_place_of_gits_files_is_not_waited_for(top: Path) -> None:
+    inner = a_repository(top / "inner", {"a": ""}) / ".git"
+    (inner / "index").unlink(missing_ok=True)
+    (inner / "info/exclude").unlink()
+    for name in ("index", "info/exclude", "commondir", "../.gitignore"):
+        os.mkfifo(inner / name)
+    assert (await asyncio.wait_for(listed(top, None), timeout=60)).files == ("inner/a",)
+
+
 async def test_secrets_and_the_kernels_files_are_not_listed(top: Path) -> None:
     for name in (".ssh/id", "a"):
         put(top / name, b"")
@@ -226,4 +235,4 @@ def test_our_reading_agrees_with_git(rules: dict[str, list[str]], paths: set[str
         for place, lines in rules.items():
             with suppress(OSError):
                 put(top / place / ".gitignore", "\n".join(lines).encode())
-        assert run(listed(top, None)) == run(listed(top, GIT))
+        assert asyncio.run(listed(top, None)) == asyncio.run(listed(top, GIT))
