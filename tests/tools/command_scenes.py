@@ -28,14 +28,15 @@ from kova_auto.tools.sandbox import landlock
 from kova_auto.tools.sandbox.plan import Level, Method
 from kova_auto.tools.sandbox.select import Sandbox, find_bwrap
 from kova_auto.tools.tool import Tool
+from tests.tools.sandbox.tries import methods_here
 from tests.tools.tool_scenes import NOW, RUN, a_scene
 
-METHODS = (Method.BWRAP, Method.LANDLOCK)
+METHODS = methods_here()
 
 
 @cache
 def a_sandbox(method: Method = Method.BWRAP) -> Sandbox:
-    """Return a sandbox that has proved what it does once for all tests."""
+    """Return a sandbox that proves what it does once for all tests; Landlock where there is no bubblewrap."""
     scratch = Path(tempfile.mkdtemp(prefix="kova-scratch-"))
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     bwrap = find_bwrap() if method is Method.BWRAP else None

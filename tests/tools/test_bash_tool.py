@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,6 +31,8 @@ from tests.tools.command_scenes import (
     some_commands,
 )
 from tests.tools.tool_scenes import a_call, a_scene
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="confinement needs Linux")
 
 
 def ok(text: str) -> ToolOutput:
@@ -232,6 +235,7 @@ async def test_judging_is_told_the_command_and_what_can_confine_it(tmp_path: Pat
     assert facts == CallFacts(call, Effect.COMMAND, command="ls", confinable=frozenset({"reading", "workspace"}))
 
 
+@pytest.mark.skipif(Method.LANDLOCK not in METHODS, reason="this kernel has no Landlock")
 async def test_judging_is_told_why_a_confinement_is_missing(tmp_path: Path) -> None:
     tool = BashTool(some_commands(tmp_path, method=Method.LANDLOCK))
     call = a_call("bash", command="ls")

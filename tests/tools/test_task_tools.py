@@ -33,6 +33,8 @@ from tests.tools.command_scenes import (
 )
 from tests.tools.tool_scenes import a_call, a_scene
 
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="confinement needs Linux")
+
 FOREVER = "sleep 300"
 
 
