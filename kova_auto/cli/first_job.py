@@ -36,15 +36,20 @@ Cite files and lines.
 _REPORT: Final = """\
 # First look
 
-{% if results.readme.ok %}**README.md begins:** {{ results.readme.lines | reject('equalto', '') | list | first }}
-{% else %}**README.md** could not be read: {{ results.readme.text }}
-{% endif %}
-**Size.** {{ results.files.line_count }} entries, ignored files left out.
+{% if results.readme.ok -%}
+**README.md begins:** {{ results.readme.lines | reject('equalto', '') | list | first | default('empty') | trim('# ') }}
+{%- else -%}
+**README.md** could not be read: {{ results.readme.text }}
+{%- endif %}
 
-{% if results.marks.ok and results.marks.lines %}**Open questions.**
-{% for line in results.marks.lines[:5] %}- `{{ line }}`
-{% endfor %}{% else %}**Open questions.** None are marked.
-{% endif %}"""
+**Size.** {{ results.files.line_count if results.files.ok else 'unknown' }} entries, ignored files left out.
+
+**Open questions.**{% if results.marks.ok and results.marks.lines -%}
+{% for line in results.marks.lines[:5] %}
+- `{{ line }}`
+{%- endfor %}
+{%- else %} None are marked.{% endif %}
+"""
 
 
 def first_job(workspace: Path) -> str:

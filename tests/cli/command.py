@@ -10,6 +10,7 @@ from textwrap import dedent
 from typer.testing import CliRunner, Result
 
 from kova_auto.cli.main import app
+from kova_auto.core.ports import Clock
 
 NOW = datetime(2026, 3, 27, 12, tzinfo=UTC)
 
@@ -35,7 +36,7 @@ class Home:
     def jobs(self) -> Path:
         return self.config / "jobs"
 
-    def run(self, *args: str) -> Result:
+    def run(self, *args: str, clock: Clock | None = None) -> Result:
         environ = {
             "HOME": str(self.path),
             "TZ": "Europe/Berlin",
@@ -43,7 +44,7 @@ class Home:
             "XDG_DATA_HOME": None,
             "STATE_DIRECTORY": None,
         }
-        return CliRunner(env=environ).invoke(app, args, obj=StoppedClock(), prog_name="kova-auto")
+        return CliRunner(env=environ).invoke(app, args, obj=clock or StoppedClock(), prog_name="kova-auto")
 
     def settings(self, text: str) -> None:
         self.config.mkdir(parents=True, exist_ok=True)

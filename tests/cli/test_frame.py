@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import datetime
 from importlib import import_module
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from kova_auto import __version__
 from kova_auto.cli.frame import exit_code, show_error
 from kova_auto.cli.registry import COMMANDS, Entry
 from kova_auto.core.errors import ConfigError, JournalBusyError, KovaError, UnknownRunError
+from kova_auto.settings.environment import wants_color
 from tests.cli.command import Home
 
 HEAVY = ("alembic", "bs4", "httpx", "jinja2", "jsonschema", "pydantic_settings", "rich", "sqlalchemy", "sqlmodel")
@@ -41,6 +43,27 @@ def test_a_misspelt_command_is_exit_code_2_with_a_suggestion(tmp_path: Path) -> 
     result = Home(tmp_path).run("jbos")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "Did you mean 'jobs'?" in result.stderr
+
+
+class Interrupted:
+    """Be pressed Ctrl-C at the moment somebody asks for the time."""
+
+    def now(self) -> datetime:
+        raise KeyboardInterrupt
+
+
+def test_an_interrupted_command_is_exit_code_130(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.job("a", 'prompt = "x"')
+    result = home.run("jobs", "list", clock=Interrupted())
+    assert (result.exit_code, result.stdout) == (130, "")
+
+
+def test_colour_is_for_terminals_that_want_it() -> None:
+    assert wants_color({}, is_terminal=True)
+    assert not wants_color({}, is_terminal=False)
+    assert not wants_color({"NO_COLOR": "1"}, is_terminal=True)
+    assert not wants_color({"TERM": "dumb"}, is_terminal=True)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,20 @@ from pathlib import Path
 import pytest
 
 from kova_auto.core.approval.levels import AutomationLevel
+from kova_auto.core.ids import CallId
+from kova_auto.core.message import (
+    AssistantMessage,
+    Message,
+    ResultStatus,
+    TextPart,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    UserMessage,
+    told,
+)
 from kova_auto.llm.script import parse_script
+from kova_auto.llm.scripted import play
 from kova_auto.scheduling.jobfiles import load_job
 from kova_auto.settings.environment import local_zone
 from kova_auto.settings.load import load_settings
@@ -54,6 +67,42 @@ def test_the_first_job_only_reads_and_brings_its_script(home: Home) -> None:
     assert (job.automation, job.model, job.workspace) == (AutomationLevel.READ_ONLY, "auto", str(home.path.resolve()))
     script = parse_script(job.script_text or "", str(job.script))
     assert [call.tool for turn in script.turns for call in turn.calls] == ["glob", "read", "grep"]
+
+
+def reported(script: str, readme: ToolResult, marks: ToolResult) -> str:
+    """Play the first job's script over results, and return its report."""
+    turns = parse_script(script, "first-look.script.toml")
+    results = {"files": told(ResultStatus.OK, "README.md\na.py\n"), "readme": readme, "marks": marks}
+    messages: tuple[Message, ...] = (UserMessage(parts=(TextPart(text="Look"),)),)
+    while (reply := play(turns, messages)).calls:
+        messages += (AssistantMessage(text=reply.text),)
+        for asked in reply.calls:
+            result = results[asked.provider_id]
+            call = ToolCall(**asked.model_dump(), id=CallId("1.1"))
+            messages += (ToolMessage(call=call, status=result.status, parts=result.parts),)
+    return reply.text
+
+
+def test_the_first_report_cites_what_the_tools_really_gave(home: Home) -> None:
+    home.run("init", str(home.path))
+    script = (home.jobs / "first-look.script.toml").read_text()
+    readme = told(ResultStatus.OK, "     1\t# A tool\n     2\t\n     3\tIt works.\n")
+    marks = told(ResultStatus.OK, "a.py:3: # TODO: name it\na.py:9: # FIXME\n")
+    assert reported(script, readme, marks) == (
+        "# First look\n\n**README.md begins:** A tool\n\n**Size.** 2 entries, ignored files left out.\n\n"
+        "**Open questions.**\n- `a.py:3: # TODO: name it`\n- `a.py:9: # FIXME`\n"
+    )
+
+
+def test_the_first_report_says_what_it_could_not_see(home: Home) -> None:
+    home.run("init", str(home.path))
+    script = (home.jobs / "first-look.script.toml").read_text()
+    readme, marks = told(ResultStatus.ERROR, "no file README.md"), told(ResultStatus.OK, "")
+    assert reported(script, readme, marks) == (
+        "# First look\n\n**README.md** could not be read: no file README.md\n\n"
+        "**Size.** 2 entries, ignored files left out.\n\n**Open questions.** None are marked.\n"
+    )
+    assert "**README.md begins:** empty\n" in reported(script, told(ResultStatus.OK, ""), marks)
 
 
 def test_settings_that_are_there_are_kept_and_followed(home: Home) -> None:
