@@ -27,7 +27,7 @@ def is_job_name(name: str) -> bool:
 
 def check_name(draft: Draft) -> None:
     """Check that the file's stem can be a job's name."""
-    name = draft.path.stem
+    name = draft.name
     if not is_job_name(name):
         message = f"wanted letters, digits, - and _ before {draft.path.suffix}, at most 64, found {name!r}"
         draft.problems.add((), message, "rename the file")

@@ -21,10 +21,12 @@ class Draft:
     """Hold a job file that was read.
 
     Attributes:
-        path: Absolute and canonical.
+        name: Stem of the file as it was named; a link gives a job its own name.
+        path: Absolute and canonical: behind a link, the file itself, at which relative paths begin.
         file: What it says, the wrong keys left out.
     """
 
+    name: str
     path: Path
     file: JobFile
     problems: Problems[JobFileError]
@@ -42,4 +44,4 @@ def read_draft(path: Path) -> Draft:
         raise JobFileError(exc.message, path=str(path)) from exc
     document = parse_document(text, str(path), JobFileError)
     problems = Problems(document.error)
-    return Draft(path.resolve(), problems.validated(JobFile, {**_EMPTY, **document.data}), problems)
+    return Draft(path.stem, path.resolve(), problems.validated(JobFile, {**_EMPTY, **document.data}), problems)

@@ -116,7 +116,7 @@ def _is_job(path: Path) -> bool:
 def _job(draft: Draft, parts: Parts, timezone: str) -> Job:
     said = {name: getattr(draft.file, name) for name in JobFile.model_fields}
     resolved = {
-        "name": draft.path.stem,
+        "name": draft.name,
         "path": str(draft.path),
         "prompt": parts.prompt,
         "workspace": parts.workspace,

@@ -103,6 +103,16 @@ def test_a_broken_file_names_everything_wrong_with_it(tmp_path: Path, case: dict
     assert problems_of(job_file(tmp_path, case["file"])) == case["problems"].splitlines()
 
 
+def test_behind_a_link_the_name_is_the_links_and_paths_begin_at_the_file(tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    path = job_file(repository, 'prompt = "x"', "digest.toml")
+    link = tmp_path / "app-digest.toml"
+    link.symlink_to(path)
+    job = load_job(link)
+    assert (job.name, job.path, job.workspace) == ("app-digest", str(path.resolve()), str(repository.resolve()))
+
+
 def test_a_name_that_no_job_can_have_is_refused(tmp_path: Path) -> None:
     assert problems_of(job_file(tmp_path, 'prompt = "x"', "my job.toml")) == [
         "my job.toml: wanted letters, digits, - and _ before .toml, at most 64, found 'my job' (rename the file)"
