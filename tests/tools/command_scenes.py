@@ -39,11 +39,21 @@ def a_sandbox(method: Method = Method.BWRAP) -> Sandbox:
     """Return a sandbox that proves what it does once for all tests; Landlock where there is no bubblewrap."""
     scratch = Path(tempfile.mkdtemp(prefix="kova-scratch-"))
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    return sandbox_in(scratch, method)
+
+
+def sandbox_in(scratch: Path, method: Method) -> Sandbox:
     bwrap = find_bwrap() if method is Method.BWRAP else None
     return Sandbox(scratch, (), bwrap=bwrap, landlock_abi=landlock.abi())
 
 
-def some_commands(top: Path, *, method: Method = Method.BWRAP, secrets: Mapping[str, str] | None = None) -> Commands:
+def some_commands(
+    top: Path,
+    *,
+    method: Method = Method.BWRAP,
+    secrets: Mapping[str, str] | None = None,
+    sandbox: Sandbox | None = None,
+) -> Commands:
     """Return what runs commands, as one process of the service would have it; its state lies below `top`."""
     known = secrets or {}
     host = Host(
@@ -53,7 +63,7 @@ def some_commands(top: Path, *, method: Method = Method.BWRAP, secrets: Mapping[
         toolchains=(),
         secret=lambda ref: known[ref.env or ""],
     )
-    return Commands(a_sandbox(method), host)
+    return Commands(sandbox or a_sandbox(method), host)
 
 
 def a_workspace(top: Path) -> Path:
