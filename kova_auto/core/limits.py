@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
 from kova_auto.core.duration import render_duration
 from kova_auto.core.job import Outcome
-from kova_auto.core.run import RunState
+from kova_auto.core.run import Execution, RunState
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +20,20 @@ class Reached:
 
 
 def running_s(state: RunState, now: datetime) -> float:
-    """Return how long this attempt has run, in seconds, the stretch since its last fact included."""
-    if state.last_at is None:
+    """Return how long this attempt has run, in seconds, the stretch since its last fact included.
+
+    Waiting for a person, or for the instant at which the model may be asked again, is not running.
+    """
+    if state.last_at is None or state.execution is Execution.SUSPENDED:
         return state.ran_s
-    return state.ran_s + max((now - state.last_at).total_seconds(), 0.0)
+    return state.ran_s + max((now - max((state.last_at, *_waits(state)))).total_seconds(), 0.0)
+
+
+def _waits(state: RunState) -> Iterator[datetime]:
+    """Yield the ends of what the run has waited for."""
+    yield from (call.decision.at for call in map(state.call, state.open_calls) if call.decision and not call.result)
+    if state.failure and state.failure.retry_at and not state.calling:
+        yield state.failure.retry_at
 
 
 def left_s(state: RunState, now: datetime) -> float:
