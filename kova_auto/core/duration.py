@@ -8,7 +8,6 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
-_UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 _SHAPE = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?", re.ASCII)
 
 
@@ -27,26 +26,20 @@ def parse_duration(value: object) -> object:
     if not text or match is None:
         msg = f'wanted a duration as "90s", "20m", "12h", "1h30m" or "7d", found {value!r}'
         raise ValueError(msg)
-    parts = zip(match.groups(), _UNITS.values(), strict=True)
+    days, hours, minutes, seconds = (number or "0" for number in match.groups())
     try:
-        return timedelta(seconds=sum(float(number) * unit for number, unit in parts if number))
-    except OverflowError as exc:
+        return timedelta(days=int(days), hours=int(hours), minutes=int(minutes), seconds=float(seconds))
+    except (OverflowError, ValueError) as exc:  # too long to be read at all, or to be held
         msg = f"wanted a duration of less than 999999999d, found {value!r}"
         raise ValueError(msg) from exc
 
 
 def render_duration(value: timedelta) -> str:
     """Show a duration as it is written in a job file, the shortest exact form."""
-    seconds = value.total_seconds()
-    whole, rest = int(seconds), seconds - int(seconds)
-    text = ""
-    for letter, unit in _UNITS.items():
-        count, whole = divmod(whole, unit)
-        if letter == "s" and rest:
-            text += f"{count + rest:g}s"
-        elif count:
-            text += f"{count}{letter}"
-    return text or "0s"
+    minutes, seconds = divmod(value.seconds, 60)
+    exact = f"{seconds}.{value.microseconds:06}".rstrip("0").removesuffix(".")
+    counts = (f"{value.days}d", f"{minutes // 60}h", f"{minutes % 60}m", f"{exact}s")
+    return "".join(count for count in counts if count[:-1] != "0") or "0s"
 
 
 Duration = Annotated[
