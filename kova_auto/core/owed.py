@@ -80,8 +80,8 @@ class Owed:
                     raise ValueError(msg)
                 return replace(self, attempts=event.attempt, in_flight=True, next_at=None)
             case DeliveryFinished():
-                made = self.in_flight or event.status == DeliveryStatus.EXPIRED  # The one end without an attempt.
-                if not made or event.attempt != self.attempts:
+                lapsed = event.status == DeliveryStatus.EXPIRED and self.status in OPEN  # The one end without an attempt.
+                if not (self.in_flight or lapsed) or event.attempt != self.attempts:
                     msg = f"attempt {event.attempt} is not the one in flight"
                     raise ValueError(msg)
                 return replace(
