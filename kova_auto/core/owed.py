@@ -80,7 +80,7 @@ class Owed:
                     raise ValueError(msg)
                 return replace(self, attempts=event.attempt, in_flight=True, next_at=None)
             case DeliveryFinished():
-                lapsed = event.status == DeliveryStatus.EXPIRED and self.status in OPEN  # The one end without an attempt.
+                lapsed = event.status == DeliveryStatus.EXPIRED and self.status in OPEN  # without an attempt
                 if not (self.in_flight or lapsed) or event.attempt != self.attempts:
                     msg = f"attempt {event.attempt} is not the one in flight"
                     raise ValueError(msg)

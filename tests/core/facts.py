@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import cast
 
 from kova_auto.core.approval.levels import Decision, Ruling, Verdict
 from kova_auto.core.event import (
@@ -14,6 +15,7 @@ from kova_auto.core.event import (
     CallStarted,
     ContextAssembled,
     Event,
+    Fact,
     ModelCallFailed,
     ModelCallStarted,
     ModelReplied,
@@ -36,10 +38,10 @@ SECOND = CallId("1.2")
 NOW = at("06:00:02")
 
 
-def run_of(*facts: Event | Iterable[Event], **request: object) -> RunState:
+def run_of(*facts: Fact | Iterable[Fact], **request: object) -> RunState:
     """Return what these facts add up to, behind the one that opens the run."""
-    rest = [fact for given in facts for fact in ([given] if isinstance(given, Event) else given)]
-    return fold([a_request(**request), *rest])  # type: ignore[arg-type]  # the request's own fields
+    rest = [fact for given in facts for fact in ([given] if isinstance(given, Fact) else given)]
+    return fold(cast("list[Event]", [a_request(**request), *rest]))  # type: ignore[arg-type]  # the request's own fields
 
 
 def acquired(epoch: int = 1, *, when: datetime = NOW, broken: bool = False) -> RunAcquired:

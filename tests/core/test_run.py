@@ -251,7 +251,7 @@ def test_an_end_is_kept_with_its_instant() -> None:
 
 
 def test_a_retry_begins_anew_and_keeps_what_happened() -> None:
-    refused: list[Event] = [judged(Ruling.DENY, SECOND), result(ResultStatus.DENIED, SECOND)]
+    refused = [judged(Ruling.DENY, SECOND), result(ResultStatus.DENIED, SECOND)]
     done = ran(concludes="nothing_to_report", todo=[{"text": "look"}], reads={"/srv/app/a": blob_hash(b"old")})
     first = run_of(asks_for("read", "bash"), done, refused, answered(says("Not today."), 2), ended())
     again = apply(first, retried(not_before=at("07:00:00")))
