@@ -302,7 +302,7 @@ def upgrade(body: dict[str, Any]) -> dict[str, JsonValue]:
         UnknownEventError: The kind or the version is newer than this program.
     """
     kind, version = body.get("kind"), body.get("v", 1)
-    if kind not in CURRENT:
+    if not isinstance(kind, str) or kind not in CURRENT:
         msg = f"the journal holds an event of kind {kind!r}, which this version does not know; upgrade kova-auto"
         raise UnknownEventError(msg)
     if not isinstance(version, int) or version > CURRENT[kind]:

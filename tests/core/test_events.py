@@ -1,0 +1,99 @@
+"""Facts on their way to the journal and back: every kind, and rows of another time."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kova_auto.core.errors import UnknownEventError
+from kova_auto.core.event import CURRENT, Event, RunRequested, dump, load, upgrade
+from kova_auto.core.ids import blob_hash
+from kova_auto.core.message import FileChange, ResultStatus
+from tests.core.facts import acquired, assembled, ended, result, two_calls
+from tests.support import a_job, a_request, at
+
+FULL_JOB = a_job(
+    schedule={"cron": "0 7 * * MON-FRI", "timezone": "Europe/Berlin"},
+    limits={"timeout": "1h30m0.000001s"},
+    env={"GH_TOKEN": {"env": "GH_TOKEN"}},
+    inputs={"branch": "main", "since": {"max_length": 10}},
+    output={"schema": "report.schema.json"},
+    goal={"criteria": ["it is green", {"command": "pytest -q"}]},
+    notify=[{"endpoint": "ci", "when": ["done", "failed"]}, {"endpoint": "team", "when": "change"}],
+)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        pytest.param(
+            a_request(job=FULL_JOB, nominal_at=at("06:00:00"), inputs={"branch": "é\0\u2028"}), id="a whole job"
+        ),
+        pytest.param(two_calls(), id="a reply"),
+        pytest.param(ended(answer="All\0well. \U0001f600"), id="an odd answer"),
+        pytest.param(
+            result(
+                ResultStatus.OK,
+                parts=[{"kind": "text", "text": "a"}, {"kind": "image", "blob": "b", "media_type": "image/png"}],
+                changes=[FileChange(path="/srv/app/a", before=None, after=blob_hash(b"new"), mode=0o644)],
+                todo=[{"text": "look", "done": False, "n": 1.5}],
+            ),
+            id="a full result",
+        ),
+    ],
+)
+def test_what_is_written_is_read_back_whole(event: Event) -> None:
+    assert load(dump(event)) == event
+    assert load(dump(event).encode()) == event
+
+
+def test_a_job_is_read_back_from_an_event_with_every_default_filled_in() -> None:
+    found = load(dump(a_request(job=FULL_JOB)))
+
+    assert isinstance(found, RunRequested)
+    assert found.job == FULL_JOB
+
+
+def test_a_row_of_today_is_left_as_it_is() -> None:
+    body = json.loads(dump(acquired()))
+
+    assert upgrade(body) == body
+
+
+def test_a_row_without_a_version_is_of_the_first() -> None:
+    body = json.loads(dump(assembled()))
+    del body["v"]
+
+    assert load(json.dumps(body)) == assembled()
+
+
+def test_every_kind_has_its_version() -> None:
+    assert all(version >= 1 for version in CURRENT.values())
+    assert set(CURRENT) == {kind.model_fields["kind"].default for kind in Event.__args__}
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"kind": "run_dreamt"}, "of kind 'run_dreamt', which this version does not know; upgrade kova-auto"),
+        ({"kind": None}, "of kind None, which this version does not know"),
+        ({"v": 99}, "holds 'run_acquired' in version 99, this program reads up to 1"),
+        ({"epoch": "many"}, "a row that is no event: 1 problem"),
+        ({"unheard_of": 1}, "a row that is no event: 1 problem"),
+        ({"at": "2026-12-01T06:00:00"}, "a row that is no event: 1 problem"),
+    ],
+)
+def test_a_row_that_cannot_be_read_says_why(change: dict[str, object], complaint: str) -> None:
+    body = {**json.loads(dump(acquired())), **change}
+
+    with pytest.raises(UnknownEventError, match=complaint):
+        load(json.dumps(body))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "7", '"text"', "null", '{"kind": ["run_acquired"]}', "\x00", '{"v": "1"}']
+)
+def test_a_row_that_is_no_fact_at_all_is_refused_as_one(text: str) -> None:
+    with pytest.raises(UnknownEventError, match="the journal holds"):
+        load(text)
