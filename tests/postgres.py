@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-_QUICK = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}  # Nobody cuts the power here.
+_QUICK = {"fsync": "off", "full_page_writes": "off"}  # Nobody cuts the power here.
 
 
 class PostgresServer:
@@ -30,7 +30,9 @@ class PostgresServer:
         if self._user:
             os.chown(root, self._user.pw_uid, self._user.pw_gid)
         self._programs = self._reachable(_package())
-        self._run("initdb", self._data, "--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C")
+        self._run(
+            "initdb", self._data, "--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C"
+        )
         self.start()
 
     def start(self) -> None:
@@ -89,6 +91,6 @@ def postgres() -> Iterator[PostgresServer]:
     try:
         server = PostgresServer(root)
         yield server
-        server.stop()
+        server.stop("immediate")
     finally:
         shutil.rmtree(root)

@@ -70,7 +70,7 @@ class PostgresDatabase:
 def _parse(url: str) -> URL:
     try:
         return make_url(url).set(drivername="postgresql+psycopg")
-    except ArgumentError:  # Not chained, not shown: the text may hold a password.
+    except (ArgumentError, ValueError):  # Not chained, not shown: the text may hold a password.
         msg = "wanted a URL as postgresql://user@host/name, found one that does not parse"
         raise SettingsError(msg, key="database") from None
 
