@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from kova_auto.cli.main import app
+import gc
+from importlib import import_module
+
+from kova_auto.settings.environment import forgo_plugins
 
 
 def main() -> None:
     """Run the command that the command line names, and exit with its code."""
-    app(prog_name="kova-auto")
+    gc.disable()  # while modules are imported nothing becomes garbage; the frame enables it before the command runs
+    forgo_plugins()
+    import_module("kova_auto.cli.main").app(prog_name="kova-auto")
 
 
 if __name__ == "__main__":

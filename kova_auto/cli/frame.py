@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 the run or check failed, 2 the command line or a file is w
 
 from __future__ import annotations
 
+import gc
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -45,6 +46,7 @@ class Frame(TyperGroup):
             return None
         command = typer.main.get_command(import_module(entry.module).app)
         command.name = cmd_name
+        gc.enable()  # see `kova_auto.__main__`
         return command
 
     def format_commands(self, _ctx: Context, formatter: HelpFormatter) -> None:

@@ -16,6 +16,14 @@ def environment() -> Environment:
     return dict(os.environ)
 
 
+def forgo_plugins() -> None:
+    """Keep pydantic from asking every installed package for plugins.
+
+    That takes a good part of a start, and a plugin would see every value that is checked, secrets too.
+    """
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+
+
 def config_dir(environ: Environment) -> Path:
     """Return the directory of the user's settings, on macOS too."""
     return _base(environ, "XDG_CONFIG_HOME", ".config") / APP

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from datetime import datetime
@@ -96,6 +97,15 @@ def imported_by(*args: str) -> set[str]:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(done.stdout.rpartition("\0")[2].split())
+
+
+def test_a_command_runs_with_its_garbage_collected(tmp_path: Path) -> None:
+    gc.disable()
+    try:
+        Home(tmp_path).run("jobs", "schema")
+        assert gc.isenabled()
+    finally:
+        gc.enable()
 
 
 def test_the_help_imports_nothing_heavy() -> None:
