@@ -10,11 +10,14 @@ from datetime import datetime, timedelta
 
 from kova_auto.core.job import Policy
 from kova_auto.core.ledger import OccurrenceStatus
-from kova_auto.core.schedule.triggers import AtTrigger, Trigger, latest_fire, next_fire, occurrences
+from kova_auto.core.schedule.triggers import AtTrigger, Backlog, Trigger, latest_fire, next_fire, occurrences
 
 PUNCTUAL = timedelta(seconds=60)
 WINDOW = timedelta(hours=24)
 WINDOW_AT = timedelta(hours=1)
+SET_BACK = timedelta(hours=3)
+"""A clock that is further behind the cursor had been wrong when the cursor was moved."""
+_TICK = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,77 +44,74 @@ class Plan:
     due: tuple[Due, ...] = ()
 
 
+def is_due(trigger: Trigger, cursor: datetime, now: datetime) -> bool:
+    """Say whether a plan would move the cursor."""
+    soonest = next_fire(trigger, cursor)
+    return (soonest is not None and soonest <= now) or cursor - now > SET_BACK
+
+
 def plan(trigger: Trigger, cursor: datetime, now: datetime, policy: Policy, *, running: int) -> Plan:
     """Return what becomes of the instants from `cursor`, excluded, to `now`, included.
 
     Args:
         trigger: What implies the instants.
         cursor: Last instant that has its row, UTC.
-        now: UTC; where the clock went back behind the cursor, nothing is due.
-        policy: Of the job: `missed`, `missed_window`, `missed_max`, `overlap`, `max_parallel`.
+        now: UTC. Where the clock was set back behind the cursor nothing is due; where it was set back far, it had been
+            wrong before, and the schedule begins anew.
+        policy: Of the job: `missed`, `missed_window`, `missed_max`, `start_deadline`, `overlap`, `max_parallel`.
         running: Runs of the job that have not finished.
 
     Source: reference, "Policy model", exact meaning.
     """
-    newest, count = latest_fire(trigger, cursor, now)
-    if newest is None:
+    if cursor - now > SET_BACK:
+        return Plan(now)
+    backlog = latest_fire(trigger, cursor, now)
+    if backlog.latest is None:
         return Plan(cursor)
-    window = policy.missed_window or (WINDOW_AT if isinstance(trigger, AtTrigger) else WINDOW)
-    punctual = policy.start_deadline or PUNCTUAL
-    wanted = _wanted(trigger, cursor, newest, now, policy, window=window, punctual=punctual)
-    left_out = count - len(wanted)
-    due: list[Due] = []
-    if left_out:
-        due.append(_missed(trigger, cursor, wanted[0] if wanted else None, newest, left_out, _why(policy, wanted)))
+    wanted = _wanted(trigger, cursor, backlog.latest, now, policy)
+    left_out = latest_fire(trigger, cursor, wanted[0] - _TICK) if wanted else backlog
+    due = [] if left_out.latest is None else [_missed(trigger, cursor, left_out, _why(policy, wanted))]
     for nominal in wanted:
         due.append(_gate(nominal, policy, running))
         running += due[-1].runs
-    return Plan(newest, tuple(due))
+    return Plan(backlog.latest, tuple(due))
 
 
 def _wanted(
-    trigger: Trigger,
-    cursor: datetime,
-    newest: datetime,
-    now: datetime,
-    policy: Policy,
-    *,
-    window: timedelta,
-    punctual: timedelta,
+    trigger: Trigger, cursor: datetime, newest: datetime, now: datetime, policy: Policy
 ) -> tuple[datetime, ...]:
-    """Return the instants that are to run, oldest first."""
-    if now - newest <= punctual and policy.missed != "all":
+    """Return the instants that are to run, oldest first: those that are caught up with, or a newest that is in time."""
+    usual = WINDOW_AT if isinstance(trigger, AtTrigger) else WINDOW
+    window = usual if policy.missed_window is None else policy.missed_window
+    in_time = now - newest <= (PUNCTUAL if policy.start_deadline is None else policy.start_deadline)
+    if policy.missed == "all" and now - newest <= window:
+        return _last(trigger, max(cursor, now - window - _TICK), newest, policy.missed_max)
+    if in_time or (policy.missed == "latest" and now - newest <= window):
         return (newest,)
-    if policy.missed == "skip" or now - newest > window:
-        return ()
-    if policy.missed == "latest":
-        return (newest,)
-    inside = max(cursor, now - window - timedelta(microseconds=1))
-    return _last(trigger, inside, newest, policy.missed_max)
+    return ()
 
 
 def _last(trigger: Trigger, after: datetime, newest: datetime, limit: int) -> tuple[datetime, ...]:
     """Return the newest instants up to `newest`, at most `limit`, by searching ever shorter stretches."""
-    while latest_fire(trigger, after, newest, cap=limit + 1).total > limit:
-        middle = after + (newest - after) / 2
-        if latest_fire(trigger, middle, newest, cap=limit + 1).total >= limit:
-            after = middle
+    before = newest
+    while _count(trigger, after, newest, cap=2 * limit + 1) > 2 * limit:
+        middle = after + (before - after) / 2
+        if _count(trigger, middle, newest, cap=limit) < limit:
+            before = middle
         else:
-            found = tuple(occurrences(trigger, after, newest, 100_000))
-            return found[-limit:]
-    return tuple(occurrences(trigger, after, newest, limit))
+            after = middle
+    return tuple(occurrences(trigger, after, newest, 2 * limit))[-limit:]
 
 
-def _missed(trigger: Trigger, cursor: datetime, before: datetime | None, newest: datetime, count: int, why: str) -> Due:
+def _count(trigger: Trigger, after: datetime, until: datetime, *, cap: int) -> int:
+    return sum(1 for _ in occurrences(trigger, after, until, cap))
+
+
+def _missed(trigger: Trigger, cursor: datetime, left_out: Backlog, why: str) -> Due:
     """Return the one row of everything that does not run: from behind the cursor to before the first that does."""
-    first = next_fire(trigger, cursor) or newest
-    last = newest if before is None else _previous(trigger, cursor, before)
-    return Due(first, OccurrenceStatus.MISSED, why, until_at=last if count > 1 else None, count=count)
-
-
-def _previous(trigger: Trigger, after: datetime, before: datetime) -> datetime:
-    found = latest_fire(trigger, after, before - timedelta(microseconds=1)).latest
-    return found or before
+    first = next_fire(trigger, cursor) or cursor
+    until = left_out.latest if left_out.total > 1 else None
+    return Due(first, OccurrenceStatus.MISSED, why, until_at=until, count=left_out.total)
 
 
 def _why(policy: Policy, wanted: tuple[datetime, ...]) -> str:
