@@ -42,7 +42,7 @@ _REPORT: Final = """\
 **README.md** could not be read: {{ results.readme.text }}
 {%- endif %}
 
-**Size.** {{ results.files.line_count if results.files.ok else 'unknown' }} entries, ignored files left out.
+**Files.** {{ results.files.line_count if results.files.ok else 'unknown' }}, ignored ones left out.
 
 **Open questions.**{% if results.marks.ok and results.marks.lines -%}
 {% for line in results.marks.lines[:5] %}
@@ -73,7 +73,7 @@ def first_script() -> str:
             "calls": [{"id": "files", "tool": "glob", "args": {"pattern": "**/*"}}],
         },
         {
-            "text": "{{ results.files.line_count }} entries. Now how it begins, and marks of open questions.",
+            "text": "Files: {{ results.files.line_count }}. Now how it begins, and marks of open questions.",
             "calls": [
                 {"id": "readme", "tool": "read", "args": {"file_path": "README.md", "limit": 40}},
                 {"id": "marks", "tool": "grep", "args": {"pattern": "TODO|FIXME|XXX"}},

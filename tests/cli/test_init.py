@@ -89,7 +89,7 @@ def test_the_first_report_cites_what_the_tools_really_gave(home: Home) -> None:
     readme = told(ResultStatus.OK, "     1\t# A tool\n     2\t\n     3\tIt works.\n")
     marks = told(ResultStatus.OK, "a.py:3: # TODO: name it\na.py:9: # FIXME\n")
     assert reported(script, readme, marks) == (
-        "# First look\n\n**README.md begins:** A tool\n\n**Size.** 2 entries, ignored files left out.\n\n"
+        "# First look\n\n**README.md begins:** A tool\n\n**Files.** 2, ignored ones left out.\n\n"
         "**Open questions.**\n- `a.py:3: # TODO: name it`\n- `a.py:9: # FIXME`\n"
     )
 
@@ -100,7 +100,7 @@ def test_the_first_report_says_what_it_could_not_see(home: Home) -> None:
     readme, marks = told(ResultStatus.ERROR, "no file README.md"), told(ResultStatus.OK, "")
     assert reported(script, readme, marks) == (
         "# First look\n\n**README.md** could not be read: no file README.md\n\n"
-        "**Size.** 2 entries, ignored files left out.\n\n**Open questions.** None are marked.\n"
+        "**Files.** 2, ignored ones left out.\n\n**Open questions.** None are marked.\n"
     )
     assert "**README.md begins:** empty\n" in reported(script, told(ResultStatus.OK, ""), marks)
 
