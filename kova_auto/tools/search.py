@@ -51,6 +51,8 @@ class Engine:
         Raises:
             ToolArgumentsError: The pattern is too large for the program.
         """
+        if not texts:  # ripgrep without a file would search a whole directory
+            return Answer(())
         with _unnamed_files(texts) as fds:
             names = [f"/dev/fd/{fd}" for fd in fds]
             argv = [*self.command(question), *names]
@@ -70,16 +72,10 @@ def ripgrep(program: str) -> Engine:
 
     def command(question: Question) -> Sequence[str]:
         case = "--ignore-case" if question.ignore_case else "--case-sensitive"
-        flags = f"--no-config --no-messages --no-mmap --no-ignore --text --null --threads=1 --line-buffered {case}"
-        shape = f"--with-filename --no-heading --line-number --color=never --max-columns=1 --max-count={question.most}"
-        return [
-            program,
-            *flags.split(),
-            *shape.split(),
-            "--regex-size-limit=64M",
-            f"--regexp={question.pattern}",
-            "--",
-        ]
+        reading = "--no-config --no-messages --no-mmap --no-ignore --text --encoding=none --threads=1"
+        writing = "--null --line-buffered --with-filename --no-heading --line-number --color=never --max-columns=1"
+        bounds = f"--max-count={question.most} --regex-size-limit=64M"
+        return [program, *f"{reading} {writing} {bounds} {case}".split(), f"--regexp={question.pattern}", "--"]
 
     return Engine(command)
 

@@ -10,7 +10,7 @@ from shutil import which
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kova_auto.core.approval.levels import Effect
@@ -207,7 +207,9 @@ TREES = st.dictionaries(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@example(tree={"bin": b"a\0"}, pattern="a", include="bin", context=0)
+@example(tree={"a": b"\xff\xfe\xff\xfe"}, pattern="a*", include=None, context=0)
+@settings(max_examples=30, deadline=None)
 @given(tree=TREES, pattern=PATTERNS, include=st.sampled_from([None, "*.py", "d/**"]), context=st.integers(0, 2))
 def test_both_engines_give_the_same_answer_for_a_tree(
     tree: dict[str, bytes], pattern: str, include: str | None, context: int
