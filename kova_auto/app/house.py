@@ -64,6 +64,7 @@ class House:
         """End what was left running and let go of the database."""
         await self.tooling.commands.close()
         await self.models.close()
+        self.tooling.roots.close()
         await self.store.close()
 
 
@@ -81,6 +82,8 @@ async def build(settings: Settings, environ: Mapping[str, str], *, clock: Clock 
     clock, vault, bells = clock or SystemClock(), Vault(settings, environ), Bells()
     places = places_of(settings, environ)
     store = await asyncio.to_thread(open_store, database_of(settings, vault), create=True, guard=vault.guard)
+    if settings.database == "sqlite":
+        await store.end_leases(clock.now())  # We own it: whoever held a lease is dead.
     exchange = GuardedExchange()
     tooling = tooling_of(places, environ, vault, store.journal, exchange)
 

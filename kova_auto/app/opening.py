@@ -19,6 +19,7 @@ from kova_auto.core.policy import policy_of
 from kova_auto.core.ports import Clock
 from kova_auto.core.provider import Provider
 from kova_auto.llm.catalog import NoModel, Pin, pick
+from kova_auto.llm.script import scripted_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +93,15 @@ class Opening:
             inputs=inputs,
             level=level,
             scripted=isinstance(pin, Pin) and pin.scripted,
-            model=pin.name if isinstance(pin, Pin) else "none",
+            model=_model_name(job, pin),
             workspace=str(self.copies.target(key, workspace)) if job.isolation == "copy" else job.workspace,
         )
+
+
+def _model_name(job: Job, pin: Pin | NoModel) -> str:
+    if isinstance(pin, NoModel):
+        return "none"
+    return scripted_name(job.script) if pin.scripted and job.script else pin.name
 
 
 def inputs_of(job: Job, given: Mapping[str, str]) -> dict[str, str]:

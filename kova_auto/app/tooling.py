@@ -71,5 +71,5 @@ def tooling_of(
         QuestionTool(),
         NothingToReportTool(),
     )
-    toolbox = LocalToolbox(tools, redact=vault.redact, holds_secret=vault.holds)
+    toolbox = LocalToolbox(tools, redact=vault.redact, holds_secret=vault.holds, settles=(roots,))
     return Tooling(toolbox, commands, roots, sandbox)
