@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from random import Random
 
 from kova_auto.core.approval.levels import Decision, Ruling
-from kova_auto.core.owed import Owed
 from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.event import (
     ApprovalDecided,
@@ -35,6 +34,7 @@ from kova_auto.core.event import (
 from kova_auto.core.ids import CallId, blob_hash
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import FileChange, ResultStatus, TextPart, told
+from kova_auto.core.owed import Owed
 from kova_auto.core.run import RunState, apply
 from tests.support import a_job, a_request, call, replied, ruled, says
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from kova_auto.core.owed import OPEN
 from kova_auto.core.errors import FencedError, JournalError, UnknownRunError
 from kova_auto.core.event import Event, Previous, RunAcquired, RunRequested, dump, load
 from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId, blob_hash
 from kova_auto.core.ledger import Occurrence
+from kova_auto.core.owed import OPEN
 from kova_auto.core.ports import Renewal, Unavailable
 from kova_auto.core.run import RunState, apply, fold, opened
 from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow, approval_rows, delivery_rows, run_row

@@ -5,14 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
-
-from tests.doubles.model import ScriptedModel
 
 from kova_auto.core.event import Event
 from kova_auto.core.ids import RunId
-from kova_auto.core.message import ModelReply
+from kova_auto.core.message import ModelReply, ResultStatus
 from kova_auto.core.policy import policy_of
 from kova_auto.core.ports import Model
 from kova_auto.core.run import RunState
@@ -20,24 +17,13 @@ from kova_auto.engine.bells import Bells
 from kova_auto.engine.dispatch import Advanced
 from kova_auto.engine.service import Engine
 from kova_auto.engine.world import World
+from tests.doubles.clock import HandClock
 from tests.doubles.journal import MemoryJournal
+from tests.doubles.model import ScriptedModel
 from tests.doubles.toolbox import Hands
-from tests.support import a_request, at
+from tests.support import a_request
 
 RUN = RunId("nightly@20261201T060000Z")
-
-
-@dataclass
-class HandClock:
-    """Stand still until a test moves it."""
-
-    instant: datetime = at("06:00:00")
-
-    def now(self) -> datetime:
-        return self.instant
-
-    def later(self, seconds: float) -> None:
-        self.instant += timedelta(seconds=seconds)
 
 
 @dataclass
@@ -50,7 +36,7 @@ class Stage:
     bells: Bells = field(default_factory=Bells)
 
     async def opened(self, **changes: object) -> RunState:
-        state, _ = await self.journal.open(a_request(RUN, **changes))
+        state, _ = await self.journal.open(a_request(RUN, **changes))  # type: ignore[arg-type]  # fields of the request
         return state
 
     def engine(self, *replies: ModelReply, worker: str = "one", model: Model | None = None) -> Engine:
@@ -79,6 +65,11 @@ class Stage:
 
     async def kinds(self) -> list[str]:
         return [event.kind for event in await self.facts()]
+
+    async def statuses(self) -> list[ResultStatus]:
+        """Return how the calls ended that have ended, in their order."""
+        calls = (await self.journal.load(RUN)).calls.values()
+        return [call.result.status for call in calls if call.result]
 
 
 async def _nothing(_: RunState) -> None:

@@ -15,9 +15,9 @@ from kova_auto.core.delivery.outcome import (
     classify,
     next_state,
 )
-from kova_auto.core.owed import DeliveryStatus
 from kova_auto.core.delivery.retry import SCHEDULE_S
 from kova_auto.core.net.http import BodyEnd, FailureKind, HttpFailure, HttpResponse
+from kova_auto.core.owed import DeliveryStatus
 
 NOW = datetime(2026, 12, 1, 7, 0, tzinfo=UTC)
 DEDUPES, CHAT = Terms(dedupes=True), Terms(dedupes=False)

@@ -1,0 +1,23 @@
+"""A clock that a test moves by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from tests.support import at
+
+MORNING = at("06:00:00")
+
+
+@dataclass
+class HandClock:
+    """Stand still until a test moves it."""
+
+    instant: datetime = MORNING
+
+    def now(self) -> datetime:
+        return self.instant
+
+    def later(self, seconds: float) -> None:
+        self.instant += timedelta(seconds=seconds)
