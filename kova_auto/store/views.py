@@ -7,22 +7,18 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Select, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select, update
 
 from kova_auto.core.event import Previous
 from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId
-from kova_auto.core.owed import OPEN
-from kova_auto.core.run import Execution
 from kova_auto.core.value import Value
 from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow
 from kova_auto.store.database import Database
 from kova_auto.store.rows import found, selecting
-from kova_auto.store.tables import APPROVAL, DELIVERY, RUN
+from kova_auto.store.tables import APPROVAL, DELIVERY, OWED, RUN, UNANSWERED, UNFINISHED
 
 V = TypeVar("V", bound=Value)
 
-_UNFINISHED = RUN.c.execution != Execution.FINISHED.value
-_OWED = DELIVERY.c.status.in_([status.value for status in OPEN])
 _RUNS = selecting(RUN, RunRow)
 _APPROVALS = selecting(APPROVAL, ApprovalRow)
 _DELIVERIES = selecting(DELIVERY, DeliveryRow)
@@ -41,7 +37,7 @@ class SqlViews:
         if job is not None:
             statement = statement.where(RUN.c.job == job)
         if unfinished:
-            statement = statement.where(_UNFINISHED)
+            statement = statement.where(UNFINISHED)
         return await self._all(statement, RunRow)
 
     async def run(self, run_id: RunId) -> RunRow | None:
@@ -62,15 +58,15 @@ class SqlViews:
         awake = or_(RUN.c.resting.is_(False), RUN.c.wake_at <= now)
         return await self._ids(
             select(RUN.c.run_id)
-            .where(_UNFINISHED, awake, _free(RUN.c.lease_until, now))
+            .where(UNFINISHED, awake, _free(RUN.c.lease_until, now))
             .order_by(RUN.c.requested_at, RUN.c.run_id)
             .limit(limit)
         )
 
     async def next_wake(self, now: datetime) -> datetime | None:
         """Return the next instant, after `now`, at which a resting run goes on or a delivery is tried again."""
-        run = select(func.min(RUN.c.wake_at)).where(_UNFINISHED, RUN.c.wake_at > now)
-        delivery = select(func.min(DELIVERY.c.next_at)).where(_OWED, DELIVERY.c.next_at > now)
+        run = select(func.min(RUN.c.wake_at)).where(UNFINISHED, RUN.c.wake_at > now)
+        delivery = select(func.min(DELIVERY.c.next_at)).where(OWED, DELIVERY.c.next_at > now)
 
         def work(connection: Connection) -> list[datetime | None]:
             return [connection.execute(statement).scalar_one() for statement in (run, delivery)]
@@ -94,7 +90,7 @@ class SqlViews:
         """Return calls that need or needed a person, newest first."""
         newest = (APPROVAL.c.requested_at.desc(), APPROVAL.c.run_id.desc(), APPROVAL.c.call_id.desc())
         statement = _APPROVALS.order_by(*newest).limit(limit)
-        return await self._all(statement.where(APPROVAL.c.open) if open_only else statement, ApprovalRow)
+        return await self._all(statement.where(UNANSWERED) if open_only else statement, ApprovalRow)
 
     async def deliveries(
         self, *, status: str | None = None, endpoint: str | None = None, run_id: RunId | None = None, limit: int = 100
@@ -145,7 +141,7 @@ def _free(lease_until: ColumnElement[datetime | None], now: datetime) -> ColumnE
 
 def _due(now: datetime) -> ColumnElement[bool]:
     waited = or_(DELIVERY.c.next_at.is_(None), DELIVERY.c.next_at <= now)
-    return _OWED & waited & _free(DELIVERY.c.lease_until, now)
+    return and_(OWED, waited, _free(DELIVERY.c.lease_until, now))
 
 
 def _one(rows: Sequence[V]) -> V | None:

@@ -1,0 +1,78 @@
+"""What is still to be done is found without looking at all that was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from sqlite3 import Cursor
+
+import pytest
+from sqlalchemy import Connection, event
+
+from kova_auto.core.ids import JobName, RunId
+from kova_auto.core.owed import OPEN
+from kova_auto.core.run import Execution
+from kova_auto.store.sqlite import SqliteDatabase
+from kova_auto.store.tables import OWED, UNFINISHED
+from kova_auto.store.views import SqlViews
+from tests.support import at
+
+NOW = at("06:00:00")
+
+
+class Plans:
+    """Collect which index SQLite uses for each question that is asked of a database; none is an empty text."""
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self.indexes: list[str] = []
+        event.listen(database._reading, "before_cursor_execute", self._explain)
+
+    def _explain(
+        self, _connection: Connection, cursor: Cursor, statement: str, parameters: tuple[object, ...], *_rest: object
+    ) -> None:
+        if statement.startswith("SELECT"):
+            cursor.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
+            steps = [step for *_, step in cursor.fetchall() if not step.startswith("USE TEMP B-TREE")]
+            self.indexes += [step.partition(" INDEX ")[2].partition(" ")[0] for step in steps]
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[SqliteDatabase]:
+    """Open an empty database."""
+    database = SqliteDatabase(tmp_path / "journal.db", create=True)
+    yield database
+    database.close()
+
+
+async def test_every_question_has_its_index(database: SqliteDatabase) -> None:
+    views, plans = SqlViews(database), Plans(database)
+
+    await views.runs(unfinished=True)
+    await views.runs(job=JobName("nightly"))
+    await views.matching("nightly")
+    await views.runnable(NOW)
+    await views.next_wake(NOW)
+    await views.previous(JobName("nightly"), RunId("nightly@1"))
+    await views.approvals()
+    await views.deliveries(run_id=RunId("nightly@1"))
+    await views.due_deliveries(NOW)
+
+    assert plans.indexes == [
+        "ix_run_unfinished",
+        "ix_run_job_requested_at",
+        "sqlite_autoindex_run_1",
+        "ix_run_unfinished",
+        "ix_run_unfinished",
+        "ix_delivery_owed",
+        "ix_run_job_finished_at",
+        "ix_approval_open",
+        "ix_delivery_run_id",
+        "ix_delivery_owed",
+    ]
+
+
+def test_the_conditions_of_the_indexes_are_those_of_the_core() -> None:
+    owed = ", ".join(f"'{status}'" for status in sorted(OPEN))
+
+    assert str(OWED) == f"status IN ({owed})"
+    assert str(UNFINISHED) == f"execution <> '{Execution.FINISHED}'"
