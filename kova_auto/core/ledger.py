@@ -1,4 +1,4 @@
-"""The ledger of occurrences: one row for every instant that a schedule implies, and a cursor that never goes back."""
+"""The ledger of occurrences: one row for every instant that a schedule implies, and a cursor that moves on."""
 
 from __future__ import annotations
 

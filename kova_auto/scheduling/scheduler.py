@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
 from kova_auto.core.errors import KovaError
 from kova_auto.core.event import RunRequested
@@ -18,15 +20,39 @@ from kova_auto.core.ids import JobName
 from kova_auto.core.job import Job
 from kova_auto.core.ledger import Ledger, Occurrence
 from kova_auto.core.ports import Clock, Views
-from kova_auto.core.schedule.occurrences import Due, Plan, plan
+from kova_auto.core.schedule.occurrences import Due, Plan, is_due, plan
 from kova_auto.core.schedule.triggers import Trigger, next_fire
-from kova_auto.scheduling.alarm import AlarmClock
 from kova_auto.scheduling.book import JobBook
 from kova_auto.scheduling.triggers import trigger_of
 
 LOG = logging.getLogger(__name__)
 
 Opening = Callable[[Job, datetime], RunRequested]
+
+
+class Alarm(Protocol):
+    """Ring at an instant."""
+
+    rang: asyncio.Event
+
+    def set(self, at: datetime | None, now: datetime) -> None:
+        """Ring then, or after the longest sleep, whichever comes first."""
+
+
+@dataclass(slots=True)
+class _Schedule:
+    """Hold a job's schedule as the last pass saw it.
+
+    Attributes:
+        key: Its hash.
+        after: The pass after which it appeared, or was edited; None for what the first pass found.
+        begun: Its cursor is where it should be.
+    """
+
+    key: str
+    trigger: Trigger | None
+    after: datetime | None
+    begun: bool = False
 
 
 class Scheduler:
@@ -47,9 +73,10 @@ class Scheduler:
         """
         self._book, self._ledger, self._views, self._clock = book, ledger, views, clock
         self._opening, self._ring = opening, ring
-        self._triggers: dict[str, tuple[str, Trigger | None]] = {}
+        self._schedules: dict[JobName, _Schedule] = {}
+        self._last_pass: datetime | None = None
 
-    async def serve(self, alarm: AlarmClock, stop: asyncio.Event) -> None:
+    async def serve(self, alarm: Alarm, stop: asyncio.Event) -> None:
         """Make a pass whenever the alarm rings, until `stop` is set and the alarm rung."""
         while not stop.is_set():
             next_at = await self.tick()
@@ -59,56 +86,91 @@ class Scheduler:
 
     async def tick(self) -> datetime | None:
         """Make one pass: open what is due; return the next instant at which anything falls due."""
+        now = self._clock.now()
+        jobs = self._refresh()
+        for name, job in jobs.items():
+            try:
+                await self._keep_up(job, self._schedules[name])
+            except KovaError as exc:
+                LOG.warning("the schedule of %s waits: %s", name, exc)
+        self._last_pass = now
+        triggers = [schedule.trigger for schedule in self._schedules.values() if schedule.trigger]
+        following = (
+            next_fire(trigger, now) for trigger in triggers
+        )  # What came during the pass is to be seen at once.
+        return min((instant for instant in following if instant), default=None)
+
+    def _refresh(self) -> dict[JobName, Job]:
+        """Read what has changed; forget the schedules of jobs that are gone."""
         try:
             self._book.refresh()
         except KovaError as exc:
             LOG.warning("the job files could not be read: %s", exc)
-        upcoming: list[datetime] = []
-        for job in self._book.jobs:
-            trigger = self._trigger(job)
-            if trigger is None:
-                continue
-            try:
-                await self._keep_up(job, trigger)
-            except KovaError as exc:
-                LOG.warning("the schedule of %s waits: %s", job.name, exc)
-            if following := next_fire(trigger, self._clock.now()):
-                upcoming.append(following)
-        return min(upcoming, default=None)
+        jobs = {JobName(job.name): job for job in self._book.jobs}
+        self._schedules = {name: self._schedule(name, job) for name, job in jobs.items()}
+        return jobs
 
-    def _trigger(self, job: Job) -> Trigger | None:
-        """Return a job's trigger, parsed once for each version of its schedule."""
-        known, schedule = self._triggers.get(job.name), schedule_hash(job)
-        if known is None or known[0] != schedule:
-            known = self._triggers[job.name] = (schedule, trigger_of(job))
-        return known[1]
+    def _schedule(self, name: JobName, job: Job) -> _Schedule:
+        """Return a job's schedule, parsed once for each version of it."""
+        known, key = self._schedules.get(name), schedule_hash(job)
+        return known if known and known.key == key else _Schedule(key, trigger_of(job), self._last_pass)
 
-    async def _keep_up(self, job: Job, trigger: Trigger) -> None:
-        now, name, schedule = self._clock.now(), JobName(job.name), schedule_hash(job)
-        cursor = await self._ledger.cursor(name, schedule)
-        if cursor is None:
-            await self._ledger.claim(name, schedule, was=None, cursor=now)
+    async def _keep_up(self, job: Job, schedule: _Schedule) -> None:
+        if schedule.trigger is None:
             return
-        if now <= cursor or (soonest := next_fire(trigger, cursor)) is None or soonest > now:
-            return
-        running = len(await self._views.runs(job=name, unfinished=True, limit=1000))
-        await self._claim(job, schedule, cursor, plan(trigger, cursor, now, job.policy, running=running))
+        now, name = self._clock.now(), JobName(job.name)
+        cursor = await self._ledger.cursor(name, schedule.key)
+        if cursor is None or await self._is_stale(name, schedule, cursor):
+            await self._ledger.claim(name, schedule.key, was=cursor, cursor=now)
+        elif is_due(schedule.trigger, cursor, now):
+            running = len(await self._views.runs(job=name, unfinished=True, limit=1000))
+            await self._claim(
+                job, schedule.key, cursor, plan(schedule.trigger, cursor, now, job.policy, running=running)
+            )
+        schedule.begun = True
 
-    async def _claim(self, job: Job, schedule: str, cursor: datetime, due: Plan) -> None:
-        runs = {item.nominal_at: self._opening(job, item.nominal_at) for item in due.due if item.runs}
+    async def _is_stale(self, name: JobName, schedule: _Schedule, cursor: datetime) -> bool:
+        """Say whether the job had another schedule, or none, since the cursor was moved: this one begins now."""
+        if schedule.begun:
+            return False
+        if schedule.after:
+            return cursor < schedule.after
+        newest = await self._ledger.occurrences(name, limit=1)
+        return any(row.schedule != schedule.key and row.nominal_at > cursor for row in newest)
+
+    async def _claim(self, job: Job, key: str, cursor: datetime, due: Plan) -> None:
+        name = JobName(job.name)
+        if await self._write(job, key, cursor, due, {}) or await self._ledger.cursor(name, key) != cursor:
+            return
+        # No other scheduler was first: an instant has its row from when the clock was wrong.
+        there = {row.nominal_at: row for row in await self._ledger.occurrences(name, limit=10_000)}
+        await self._write(job, key, cursor, due, there)
+
+    async def _write(
+        self, job: Job, key: str, cursor: datetime, due: Plan, there: Mapping[datetime, Occurrence]
+    ) -> bool:
+        """Claim what is due, but for the instants that have run; `there` holds the rows that are known to exist."""
+        items = [item for item in due.due if item.nominal_at not in there or not there[item.nominal_at].run_id]
+        runs = {item.nominal_at: self._opening(job, item.nominal_at) for item in items if item.runs}
+        rows = [_row(job, key, item, runs.get(item.nominal_at)) for item in items]
         claimed = await self._ledger.claim(
             JobName(job.name),
-            schedule,
+            key,
             was=cursor,
             cursor=due.cursor,
-            rows=[_row(job, schedule, item, runs.get(item.nominal_at)) for item in due.due],
+            rows=[row for row in rows if row.nominal_at not in there],
             runs=list(runs.values()),
         )
-        for item in due.due if claimed else ():
-            why = f" ({item.why})" if item.why else ""
-            LOG.info("%s for %s: %s%s", job.name, item.nominal_at.isoformat(), item.status, why)
-        if claimed and runs:
+        if not claimed:
+            return False
+        for row in rows:
+            if row.nominal_at in there:
+                await self._ledger.change(row)
+            why = f" ({row.why})" if row.why else ""
+            LOG.info("%s for %s: %s%s", row.job, row.nominal_at.isoformat(), row.status, why)
+        if runs:
             self._ring()
+        return True
 
 
 def _row(job: Job, schedule: str, item: Due, run: RunRequested | None) -> Occurrence:

@@ -1,0 +1,381 @@
+"""The schedule kept pass by pass, on a ledger in memory and with a clock that is moved by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from kova_auto.core.errors import ConfigError, JournalBusyError
+from kova_auto.core.event import RunAcquired, RunFinished, RunRequested
+from kova_auto.core.ids import JobName, RunId, run_id
+from kova_auto.core.job import Job, Outcome
+from kova_auto.core.ledger import Occurrence
+from kova_auto.core.schedule.triggers import occurrences
+from kova_auto.scheduling.book import JobBook
+from kova_auto.scheduling.jobfiles import load_jobs
+from kova_auto.scheduling.scheduler import Scheduler
+from kova_auto.scheduling.triggers import trigger_of
+from tests.doubles.clock import HandClock
+from tests.doubles.journal import MemoryJournal
+from tests.support import a_request, at
+
+NIGHTLY = JobName("nightly")
+HOURLY = 'prompt = "Look."\nschedule.cron = "0 * * * *"\n'
+HALF_HOURLY = 'prompt = "Look."\nschedule.cron = "0,30 * * * *"\n'
+
+
+@dataclass
+class Desk:
+    """Hold job files and one ledger, and make schedulers that share them."""
+
+    directory: Path
+    clock: HandClock = field(default_factory=HandClock)
+    journal: MemoryJournal = field(default_factory=MemoryJournal)
+    rung: int = 0
+    writes: int = 0
+    broken: set[str] = field(default_factory=set)
+
+    def write(self, text: str = HOURLY, name: str = "nightly") -> None:
+        self.writes += 1
+        path = self.directory / f"{name}.toml"
+        path.write_text(text)
+        os.utime(path, ns=(self.writes * 10**9,) * 2)  # Files that people edit differ in time.
+
+    def scheduler(self) -> Scheduler:
+        book = JobBook(self.directory, timezone="UTC", endpoints=())
+        return Scheduler(book, self.journal, self.journal, self.clock, self.opening, self.ring)
+
+    def opening(self, job: Job, nominal_at: datetime) -> RunRequested:
+        if job.name in self.broken:
+            message = "no model"
+            raise ConfigError(message)
+        return a_request(run_id(JobName(job.name), nominal_at), job=job, at=self.clock.now(), nominal_at=nominal_at)
+
+    def ring(self) -> None:
+        self.rung += 1
+
+    async def rows(self, name: str = NIGHTLY) -> list[str]:
+        found = await self.journal.occurrences(JobName(name))
+        return [summary(row) for row in reversed(found)]
+
+    async def runs(self) -> list[str]:
+        return [row.run_id for row in reversed(await self.journal.runs())]
+
+    async def finish(self, clock: str, name: str = NIGHTLY) -> None:
+        state = await self.journal.load(run_id(JobName(name), at(clock)))
+        await self.journal.append(state, RunFinished(at=self.clock.now(), outcome=Outcome.DONE, answer="Well."))
+
+
+def summary(row: Occurrence) -> str:
+    """Return a row in a few words."""
+    count = f" x{row.count}" if row.count > 1 else ""
+    return f"{row.nominal_at:%H:%M} {row.status}{count}" + (f" ({row.why})" if row.why else "")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+async def at_each(desk: Desk, scheduler: Scheduler, *clocks: str) -> None:
+    """Make a pass at each of these times."""
+    for clock in clocks:
+        desk.clock.instant = at(clock)
+        await scheduler.tick()
+
+
+async def test_a_new_job_begins_now_and_nothing_is_retroactive(desk: Desk) -> None:
+    desk.write()
+
+    assert await desk.scheduler().tick() == at("07:00:00")
+    assert (await desk.runs(), await desk.rows(), desk.rung) == ([], [], 0)
+
+
+async def test_a_due_instant_opens_exactly_one_run(desk: Desk) -> None:
+    desk.write()
+    scheduler = desk.scheduler()
+    await at_each(desk, scheduler, "06:30:00", "06:59:59", "07:00:00", "07:00:00", "07:00:30", "07:59:59")
+
+    assert await desk.runs() == ["nightly@20261201T070000Z"]
+    assert await desk.rows() == ["07:00 ran"]
+    assert desk.rung == 1
+    state = await desk.journal.load(RunId("nightly@20261201T070000Z"))
+    assert (state.request.nominal_at, state.job.prompt) == (at("07:00:00"), "Look.")
+
+
+async def test_a_pass_says_when_the_next_instant_of_any_job_is(desk: Desk) -> None:
+    desk.write(name="hourly")
+    desk.write(HALF_HOURLY, name="often")
+    desk.write('prompt = "Look."\n', name="by-hand")
+    scheduler = desk.scheduler()
+    desk.clock.instant = at("06:10:00")
+
+    assert await scheduler.tick() == at("06:30:00")
+    desk.clock.instant = at("06:30:00")
+    assert await scheduler.tick() == at("07:00:00")
+
+
+async def test_no_schedule_means_no_next_instant(desk: Desk) -> None:
+    desk.write('prompt = "Look."\n')
+
+    assert await desk.scheduler().tick() is None
+
+
+async def test_schedulers_that_share_a_ledger_never_double(desk: Desk) -> None:
+    desk.write()
+    schedulers = [desk.scheduler() for _ in range(5)]
+    for clock in ("06:30:00", "07:00:00", "08:00:00", "09:00:01"):
+        desk.clock.instant = at(clock)
+        await asyncio.gather(*(scheduler.tick() for scheduler in schedulers))
+        for opened in await desk.runs():
+            state = await desk.journal.load(RunId(opened))
+            if not state.finished:
+                await desk.journal.append(state, RunFinished(at=at(clock), outcome=Outcome.DONE, answer="Well."))
+
+    assert await desk.rows() == ["07:00 ran", "08:00 ran", "09:00 ran"]
+    assert len(await desk.runs()) == desk.rung == 3
+
+
+async def test_a_restart_catches_up_once_and_sums_up_the_rest(desk: Desk) -> None:
+    desk.write()
+    await at_each(desk, desk.scheduler(), "06:30:00", "07:00:00")
+    await desk.finish("07:00:00")
+    await at_each(desk, desk.scheduler(), "11:30:00", "11:30:01")
+
+    assert await desk.rows() == ["07:00 ran", "08:00 missed x3 (a later one runs)", "11:00 ran"]
+
+
+async def test_a_run_that_goes_on_skips_the_next_instant(desk: Desk) -> None:
+    desk.write()
+    await at_each(desk, desk.scheduler(), "06:30:00", "07:00:00", "08:00:00")
+    await desk.finish("07:00:00")
+    await at_each(desk, desk.scheduler(), "09:00:00")
+
+    assert await desk.rows() == ["07:00 ran", "08:00 skipped (overlap)", "09:00 ran"]
+
+
+async def test_an_edited_schedule_begins_now_and_an_edited_prompt_goes_on(desk: Desk) -> None:
+    desk.write()
+    scheduler = desk.scheduler()
+    await at_each(desk, scheduler, "06:30:00")
+    desk.write(HOURLY.replace("Look", "Look around"))
+    await at_each(desk, scheduler, "07:00:05")
+    await desk.finish("07:00:00")
+    desk.write(HALF_HOURLY)
+    await at_each(desk, scheduler, "07:45:00", "08:00:00")
+
+    assert await desk.rows() == ["07:00 ran", "08:00 ran"]
+    assert (await desk.journal.load(run_id(NIGHTLY, at("07:00:00")))).job.prompt == "Look around."
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_a_schedule_that_is_edited_back_begins_now_too(desk: Desk, restarts: bool) -> None:
+    desk.write()
+    scheduler = desk.scheduler()
+    await at_each(desk, scheduler, "06:10:00")
+    desk.write(HALF_HOURLY)
+    scheduler = desk.scheduler() if restarts else scheduler
+    await at_each(desk, scheduler, "06:11:00", "06:30:00", "07:00:00")
+    await desk.finish("06:30:00")
+    desk.write()
+    scheduler = desk.scheduler() if restarts else scheduler
+    await at_each(desk, scheduler, "07:10:00", "08:00:00")
+
+    assert await desk.rows() == ["06:30 ran", "07:00 skipped (overlap)", "08:00 ran"]
+
+
+async def test_a_removed_file_stops_and_one_that_returns_begins_now(desk: Desk) -> None:
+    desk.write()
+    scheduler = desk.scheduler()
+    await at_each(desk, scheduler, "06:30:00")
+    (desk.directory / "nightly.toml").unlink()
+    await at_each(desk, scheduler, "07:00:00", "08:00:00")
+    desk.write()
+    await at_each(desk, scheduler, "08:30:00", "09:00:00")
+
+    assert await desk.rows() == ["09:00 ran"]
+
+
+async def test_a_broken_file_keeps_its_last_good_version_and_stops_no_other(desk: Desk) -> None:
+    desk.write()
+    desk.write(name="other")
+    scheduler = desk.scheduler()
+    await at_each(desk, scheduler, "06:30:00")
+    desk.write('prompt = "Look."\nschedule.cron = "0 * * *"\n')
+    await at_each(desk, scheduler, "07:00:00")
+
+    assert (await desk.rows(), await desk.rows("other")) == (["07:00 ran"], ["07:00 ran"])
+
+
+async def test_a_directory_that_cannot_be_read_keeps_the_jobs_that_are_known(desk: Desk) -> None:
+    desk.write()
+    scheduler = desk.scheduler()
+    await at_each(desk, scheduler, "06:30:00")
+    desk.directory.rename(desk.directory.with_name("away"))
+    await at_each(desk, scheduler, "07:00:00")
+
+    assert await desk.rows() == ["07:00 ran"]
+
+
+async def test_a_job_that_cannot_be_opened_waits_and_stops_no_other(desk: Desk) -> None:
+    desk.write(name="a")
+    desk.write(name="b")
+    scheduler = desk.scheduler()
+    await at_each(desk, scheduler, "06:30:00")
+    desk.broken = {"a"}
+    await at_each(desk, scheduler, "07:00:00")
+    assert (await desk.rows("a"), await desk.rows("b")) == ([], ["07:00 ran"])
+
+    desk.broken = set()
+    await at_each(desk, scheduler, "07:00:20")
+    assert await desk.rows("a") == ["07:00 ran"]
+
+
+class BusyLedger(MemoryJournal):
+    """Be busy for as long as it is told to."""
+
+    busy = False
+
+    async def cursor(self, job: JobName, schedule: str) -> datetime | None:
+        if self.busy:
+            message = "the database did not answer in time"
+            raise JournalBusyError(message)
+        return await super().cursor(job, schedule)
+
+
+async def test_a_ledger_that_is_busy_at_the_first_pass_loses_no_instant(desk: Desk) -> None:
+    desk.journal = ledger = BusyLedger()
+    desk.write()
+    await at_each(desk, desk.scheduler(), "06:30:00")
+    again = desk.scheduler()
+    ledger.busy = True
+    desk.clock.instant = at("07:00:00")
+    assert await again.tick() == at("08:00:00")
+    ledger.busy = False
+    await at_each(desk, again, "07:00:30")
+
+    assert await desk.rows() == ["07:00 ran"]
+
+
+class SlowLedger(MemoryJournal):
+    """Let a minute go by whenever it is asked about one job."""
+
+    def __init__(self, clock: HandClock) -> None:
+        super().__init__()
+        self.clock = clock
+
+    async def cursor(self, job: JobName, schedule: str) -> datetime | None:
+        found = await super().cursor(job, schedule)
+        if job == "b":
+            self.clock.later(60)
+        return found
+
+
+async def test_an_instant_that_comes_during_a_pass_is_the_next(desk: Desk) -> None:
+    desk.journal = SlowLedger(desk.clock)
+    desk.write(name="a")
+    desk.write(name="b")
+    scheduler = desk.scheduler()
+    await at_each(desk, scheduler, "06:30:00")
+    desk.clock.instant = at("06:59:30")
+
+    assert await scheduler.tick() == at("07:00:00")
+    await scheduler.tick()
+    assert await desk.rows("a") == ["07:00 ran"]
+
+
+async def test_asking_what_is_next_moves_nothing(desk: Desk) -> None:
+    desk.write()
+    scheduler = desk.scheduler()
+    await at_each(desk, scheduler, "06:30:00")
+    desk.clock.instant = at("07:00:00")
+    before = await desk.journal.occurrences()
+    for _ in range(3):
+        ((job,), _) = load_jobs(desk.directory)
+        trigger = trigger_of(job)
+        assert trigger is not None
+        assert list(occurrences(trigger, desk.clock.now(), at("08:00:00"), 9)) == [at("08:00:00")]
+    assert await desk.journal.occurrences() == before == []
+
+    await scheduler.tick()
+    assert await desk.rows() == ["07:00 ran"]
+
+
+async def test_a_clock_that_is_set_back_repeats_nothing(desk: Desk) -> None:
+    desk.write()
+    scheduler = desk.scheduler()
+    await at_each(desk, scheduler, "06:30:00", "07:00:00")
+    await desk.finish("07:00:00")
+    await at_each(desk, scheduler, "06:55:00", "07:00:00", "07:30:00", "08:00:00")
+
+    assert await desk.rows() == ["07:00 ran", "08:00 ran"]
+
+
+async def test_a_clock_that_was_a_day_ahead_stops_no_schedule_once_it_is_right(desk: Desk) -> None:
+    desk.write()
+    scheduler = desk.scheduler()
+    await at_each(desk, scheduler, "06:30:00")
+    desk.clock.later(timedelta(days=1).total_seconds())
+    await scheduler.tick()
+    (wrong,) = await desk.runs()
+    state = await desk.journal.load(RunId(wrong))
+    await desk.journal.append(state, RunFinished(at=at("06:31:00"), outcome=Outcome.DONE, answer="Well."))
+    await at_each(desk, scheduler, "06:31:00", "07:00:00")
+    assert (wrong, *await desk.runs()) == (
+        "nightly@20261202T060000Z",
+        "nightly@20261201T070000Z",
+        "nightly@20261202T060000Z",
+    )
+
+    await desk.finish("07:00:00")
+    desk.clock.instant = at("06:00:00") + timedelta(days=1)
+    await scheduler.tick()
+    desk.clock.later(3600)
+    await scheduler.tick()
+    assert (await desk.runs())[-1] == "nightly@20261202T070000Z"
+
+
+async def test_a_run_that_is_suspended_stands_in_the_way_too(desk: Desk) -> None:
+    desk.write()
+    scheduler = desk.scheduler()
+    await at_each(desk, scheduler, "06:30:00", "07:00:00")
+    state = await desk.journal.load(run_id(NIGHTLY, at("07:00:00")))
+    await desk.journal.append(state, RunAcquired(at=at("07:00:01"), epoch=1, worker="one"))
+    await at_each(desk, scheduler, "08:00:00")
+
+    assert await desk.rows() == ["07:00 ran", "08:00 skipped (overlap)"]
+
+
+async def test_the_service_passes_whenever_the_alarm_rings_until_it_is_stopped(desk: Desk) -> None:
+    desk.write()
+    scheduler, alarm, stop = desk.scheduler(), Bell(), asyncio.Event()
+    serving = asyncio.create_task(scheduler.serve(alarm, stop))
+    for clock in ("06:30:00", "07:00:00"):
+        await alarm.waited.wait()
+        alarm.waited.clear()
+        desk.clock.instant = at(clock)
+        alarm.rang.set()
+    await alarm.waited.wait()
+    stop.set()
+    alarm.rang.set()
+    await serving
+
+    assert alarm.set_for == [at("07:00:00"), at("07:00:00"), at("08:00:00")]
+    assert await desk.rows() == ["07:00 ran"]
+
+
+class Bell:
+    """Be an alarm clock that a test rings."""
+
+    def __init__(self) -> None:
+        self.rang, self.waited = asyncio.Event(), asyncio.Event()
+        self.set_for: list[datetime | None] = []
+
+    def set(self, at: datetime | None, now: datetime) -> None:
+        self.set_for.append(at)
+        self.waited.set()
