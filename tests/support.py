@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time
+from pathlib import Path
 
 from pydantic import JsonValue
 
@@ -22,6 +23,8 @@ from kova_auto.core.message import (
 )
 
 DAY = date(2026, 12, 1)
+ROOT = Path(__file__).parents[1]
+"""The repository: where a program that a test starts finds `kova_auto` and `tests`."""
 
 
 def at(clock: str) -> datetime:

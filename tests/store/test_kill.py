@@ -11,8 +11,7 @@ import pytest
 
 from kova_auto.core.ids import RunId, blob_hash
 from kova_auto.store.store import open_store
-
-ROOT = Path(__file__).parents[2]
+from tests.support import ROOT
 
 
 def promises_before_the_kill(place: Path, lines: int) -> list[str]:

@@ -22,6 +22,7 @@ from kova_auto.store.migrate import config_for
 from kova_auto.store.schema import REVISION, create_tables, ensure_schema
 from kova_auto.store.store import open_store
 from kova_auto.store.tables import METADATA
+from tests.support import ROOT
 
 
 @pytest.fixture
@@ -126,12 +127,8 @@ def test_opening_a_journal_that_is_up_to_date_needs_no_alembic(tmp_path: Path) -
         "import asyncio, sys; from kova_auto.store.store import open_store\n"
         "asyncio.run(open_store(sys.argv[1], create=True).close()); print('alembic' in sys.modules)"
     )
-    found = [
-        subprocess.run(
-            [sys.executable, "-c", look, tmp_path / "journal.db"], check=True, capture_output=True, text=True
-        )
-        for _ in range(2)
-    ]
+    command = [sys.executable, "-c", look, tmp_path / "journal.db"]
+    found = [subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True) for _ in range(2)]
 
     assert [each.stdout for each in found] == ["False\n", "False\n"]
 

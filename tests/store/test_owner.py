@@ -12,6 +12,7 @@ import pytest
 
 from kova_auto.core.errors import JournalError
 from kova_auto.store.owner import OwnedBy, Owner, acquire_owner
+from tests.support import ROOT
 
 HOLDER = """
 import pathlib, sys
@@ -51,7 +52,7 @@ def test_what_is_let_go_can_be_taken(tmp_path: Path) -> None:
 
 def test_a_killed_owner_leaves_nothing_behind(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLDER, str(tmp_path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "owns\n"
         assert acquire_owner(tmp_path, kind="run") == OwnedBy(holder.pid, "serve")

@@ -18,7 +18,7 @@ from kova_auto.core.ports import Unavailable
 from kova_auto.core.run import RunState
 from kova_auto.store.store import Store, open_store
 from tests.postgres import PostgresServer
-from tests.support import a_job, a_request, at
+from tests.support import ROOT, a_job, a_request, at
 
 LEASE = timedelta(seconds=30)
 
@@ -129,7 +129,8 @@ try:
 except SettingsError as exc:
     print(exc)
 """
-    said = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
 
-    assert "database: PostgreSQL needs the driver psycopg" in said
-    assert "pip install 'kova-auto[postgres]'" in said
+    assert "database: PostgreSQL needs the driver psycopg" in done.stdout
+    assert "pip install 'kova-auto[postgres]'" in done.stdout
