@@ -71,21 +71,25 @@ class JobBook:
         return changed
 
     def _read(self, path: Path, known: Entry | None) -> Entry:
-        if known and known.stamp == _stamp(path, known.job):
+        """Read a file that has changed, or that is broken: what it lacks may have come without it."""
+        here = _stat(path)  # Before it is read: what changes meanwhile is read again.
+        if known and not known.problem and known.stamp == (here, *_drawn_in(path, known.job)):
             return known
         try:
             job = load_job(path, timezone=self._timezone, endpoints=self._endpoints)
         except JobFileError as exc:
+            if known and known.problem and str(known.problem) == str(exc):
+                return known
             LOG.warning("%s", exc)
-            return Entry(path, _stamp(path, known.job if known else None), known.job if known else None, exc)
+            return Entry(path, (here,), known.job if known else None, exc)
         LOG.info("job %s is loaded", job.name)
-        return Entry(path, _stamp(path, job), job)
+        return Entry(path, (here, *_drawn_in(path, job)), job)
 
 
-def _stamp(path: Path, job: Job | None) -> tuple[tuple[str, int, int], ...]:
-    """Return size and time of the job file and of the files it names."""
+def _drawn_in(path: Path, job: Job | None) -> list[tuple[str, int, int]]:
+    """Return size and time of the files that a job names."""
     named = (job.prompt_file, job.script, job.output.schema_file) if job else ()
-    return tuple(_stat(file) for file in (path, *(path.parent / name for name in named if name)))
+    return [_stat(path.parent / name) for name in named if name]
 
 
 def _stat(path: Path) -> tuple[str, int, int]:
