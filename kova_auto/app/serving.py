@@ -130,7 +130,8 @@ async def deliver_one(house: House, run_id: RunId, *, patience: timedelta) -> No
     while True:
         await house.courier.deliver_due(only=run_id)
         rows = await house.store.views.deliveries(run_id=run_id)
-        waits = [row.next_at or house.clock.now() for row in rows if row.status in {"pending", "waiting"}]
-        if not waits or min(waits) > deadline:
+        now = house.clock.now()
+        waits = [row.next_at or now for row in rows if row.status in {"pending", "waiting"}]
+        if not waits or now >= deadline or min(waits) > deadline:
             return
-        await asyncio.sleep(max((min(waits) - house.clock.now()).total_seconds(), 0.05))
+        await asyncio.sleep(max((min(waits) - now).total_seconds(), 0.05))

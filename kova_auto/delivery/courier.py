@@ -46,6 +46,7 @@ class Courier:
         targets: Returns an endpoint with its secrets; raises ConfigError where there is none, or no secret.
         redact: Takes configured secrets out of what is sent.
         told: Called after each fact, so that who follows the run sees it.
+        lease: For one attempt; longer than any endpoint's time limit.
     """
 
     journal: Journal
@@ -56,6 +57,7 @@ class Courier:
     redact: Callable[[str], str]
     told: Callable[[RunId], None]
     worker: str
+    lease: timedelta = LEASE
     _paused: dict[str, datetime] = field(default_factory=dict)
 
     async def serve(self, bell: asyncio.Event, stop: asyncio.Event) -> None:
@@ -94,7 +96,7 @@ class Courier:
             if self._paused.get(row.endpoint, self.clock.now()) > self.clock.now():
                 break
             leased = await self.views.lease_delivery(
-                row.delivery_id, owner=self.worker, now=self.clock.now(), lease=LEASE
+                row.delivery_id, owner=self.worker, now=self.clock.now(), lease=self.lease
             )
             if leased:
                 try:

@@ -7,7 +7,6 @@ import json
 import os
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections import Counter
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine
 
 from kova_auto.clock import SystemClock
 from kova_auto.core.delivery.signature import parse_secret, spell_secret
@@ -23,6 +23,7 @@ from kova_auto.core.event import load
 from kova_auto.core.message import ResultStatus
 from kova_auto.core.run import RunState, fold
 from kova_auto.delivery.receiver import Receiver
+from tests.postgres import PostgresServer
 
 SECRET = spell_secret(bytes(range(32)))
 CALLS = 6
@@ -102,6 +103,7 @@ class Place:
     """Hold one workspace with its service's directories."""
 
     base: Path
+    database: str = ""
     ids: list[str] = field(default_factory=list)
 
     def prepare(self) -> None:
@@ -115,14 +117,22 @@ class Place:
         (jobs / "six.script.toml").write_text(SCRIPT)
         settings = self.base / "settings"
         settings.mkdir()
-        (settings / "kova-auto.toml").write_text(f'data_dir = "{self.base}/data"\njobs_dir = "{jobs}"\n')
+        said = f'data_dir = "{self.base}/data"\njobs_dir = "{jobs}"\n'
+        said += 'database = { env = "DATABASE" }\n' if self.database else ""
+        (settings / "kova-auto.toml").write_text(said)
 
     def state(self) -> RunState:
-        with sqlite3.connect(self.base / "data" / "kova-auto.db") as database:
-            assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-            rows = database.execute("SELECT body FROM event ORDER BY seq").fetchall()
-        database.close()
-        return fold(load(body) for (body,) in rows)
+        engine = create_engine(self.database.replace("postgresql:", "postgresql+psycopg:") or f"sqlite:///{self._file}")
+        with engine.connect() as connection:
+            if not self.database:
+                assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
+            rows = connection.exec_driver_sql("SELECT body FROM event ORDER BY seq").scalars().all()
+        engine.dispose()
+        return fold(load(body) for body in rows)
+
+    @property
+    def _file(self) -> Path:
+        return self.base / "data" / "kova-auto.db"
 
     def witnessed(self) -> Counter[str]:
         log = self.base / "witness.log"
@@ -139,6 +149,7 @@ async def _lives(zygote: Zygote, place: Place, kills: list[int]) -> RunState:
     async with Receiver([secret], SystemClock().now) as receiver:
         job = place.base / "jobs" / "six.toml"
         order = {"base": str(place.base), "job": str(job), "url": receiver.url, "secret": SECRET}
+        order["database"] = place.database
         for kill_at in kills:
             status = await asyncio.to_thread(zygote.run, {**order, "kill_at": kill_at})
             assert os.WIFSIGNALED(status), f"point {kill_at} was never reached"
@@ -214,3 +225,13 @@ async def test_four_deaths_in_one_run_at_random_points(zygote: Zygote, tmp_path:
     kills = [chance.randint(1, 40), *(chance.randint(1, 12) for _ in range(3))]
     place = Place(tmp_path / "often")
     _check(place, await _lives(zygote, place, kills), deaths=len(kills))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+async def test_a_death_at_a_random_point_on_postgresql(
+    zygote: Zygote, tmp_path: Path, postgres: PostgresServer, seed: int
+) -> None:
+    place = Place(tmp_path / "killed", database=postgres.new_database())
+    state = await _lives(zygote, place, [random.Random(seed).randint(1, POINTS)])
+    _check(place, state, deaths=1)
