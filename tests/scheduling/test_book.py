@@ -42,7 +42,9 @@ class Shelf:
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> Shelf:
-    return Shelf(tmp_path.resolve())
+    directory = tmp_path.resolve() / "jobs"
+    directory.mkdir()
+    return Shelf(directory)
 
 
 def test_a_book_is_empty_until_it_is_read(shelf: Shelf) -> None:

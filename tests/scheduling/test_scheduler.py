@@ -79,7 +79,9 @@ def summary(row: Occurrence) -> str:
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+    directory = tmp_path / "jobs"
+    directory.mkdir()
+    return Desk(directory)
 
 
 async def at_each(desk: Desk, scheduler: Scheduler, *clocks: str) -> None:
