@@ -29,7 +29,6 @@ from kova_auto.tools.output import printable
 from kova_auto.tools.roots import Ground, Roots, Target
 from kova_auto.tools.search import Engine, Question
 
-_BATCH_FILES = 100
 _BATCH_BYTES = 8 * 1024 * 1024
 
 
@@ -134,7 +133,7 @@ def _batch(target: Target, directory: int, todo: deque[str], shown: Shown) -> li
     """Take and read the next files; what is no text, or was removed since it was listed, is passed over."""
     batch: list[Searched] = []
     size, lead = 0, named_below(target)
-    while todo and len(batch) < _BATCH_FILES and size < _BATCH_BYTES:
+    while todo and size < _BATCH_BYTES:
         path = todo.popleft()
         data = _content(target, directory, path)
         if data is None or binary_type(data):

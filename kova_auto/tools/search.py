@@ -1,7 +1,7 @@
 """Finds the lines that match, by a process that can be ended: ripgrep's, or one of our own.
 
-Both are handed the same texts, as open files without a name, and both only say which lines match: so they give the
-same answers, and neither opens anything.
+Both are handed the same text, as an open file without a name, and both only say which lines match: so they give the
+same answers, and neither looks for files.
 """
 
 from __future__ import annotations
@@ -9,22 +9,24 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 from kova_auto.core.errors import ToolArgumentsError
 from kova_auto.tools.child import run_child
 
 _ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"}
-_MAX_OUTPUT_BYTES = 16 * 1024 * 1024
+_MAX_OUTPUT_BYTES = 1024 * 1024
 _SCAN = Path(__file__).with_name("scan.py")
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Hold what is searched for; `pattern` is in the common dialect, `most` counts the lines of each file."""
+    """Hold what is searched for: a pattern in the common dialect, and how many lines at most."""
 
     pattern: str
     ignore_case: bool
@@ -41,7 +43,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Search with one program; `command` returns its arguments but for the files."""
+    """Search with one program; `command` returns its arguments but for the file."""
 
     command: Callable[[Question], Sequence[str]]
 
@@ -51,20 +53,22 @@ class Engine:
         Raises:
             ToolArgumentsError: The pattern is too large for the program.
         """
-        if not texts:  # ripgrep without a file would search a whole directory
-            return Answer(())
-        with _unnamed_files(texts) as fds:
-            names = [f"/dev/fd/{fd}" for fd in fds]
-            argv = [*self.command(question), *names]
-            ended = await run_child(argv, env=_ENVIRONMENT, seconds=seconds, max_bytes=_MAX_OUTPUT_BYTES, fds=fds)
+        lines = [text if not text or text.endswith("\n") else text + "\n" for text in texts]
+        ends = list(accumulate(text.count("\n") for text in lines))
+        if not ends or not ends[-1]:
+            return Answer(((),) * len(texts))
+        with _unnamed_file("".join(lines).encode()) as fd:
+            argv = [*self.command(question), f"/dev/fd/{fd}"]
+            ended = await run_child(argv, env=_ENVIRONMENT, seconds=seconds, max_bytes=_MAX_OUTPUT_BYTES, fds=(fd,))
         if ended.code not in (None, 0, 1):
             said = ended.errors.decode(errors="replace").strip()[-500:]
             message = f"the pattern cannot be searched for: {said}"
             raise ToolArgumentsError(message)
-        found: dict[str, list[int]] = {name: [] for name in names}
-        for name, number in _matches(ended.output):
-            found.setdefault(name, []).append(number)
-        return Answer(tuple(tuple(sorted(found[name])) for name in names), complete=ended.code is not None)
+        found: list[list[int]] = [[] for _ in texts]
+        for number in _numbers(ended.output):
+            at = bisect_right(ends, number - 1)
+            found[at].append(number - (ends[at - 1] if at else 0))
+        return Answer(tuple(map(tuple, found)), complete=ended.code is not None)
 
 
 def ripgrep(program: str) -> Engine:
@@ -72,8 +76,8 @@ def ripgrep(program: str) -> Engine:
 
     def command(question: Question) -> Sequence[str]:
         case = "--ignore-case" if question.ignore_case else "--case-sensitive"
-        reading = "--no-config --no-messages --no-mmap --no-ignore --text --encoding=none --threads=1"
-        writing = "--null --line-buffered --with-filename --no-heading --line-number --color=never --max-columns=1"
+        reading = "--no-config --no-mmap --no-ignore --text --encoding=none --threads=1"
+        writing = "--line-buffered --no-filename --no-heading --line-number --color=never --max-columns=1"
         bounds = f"--max-count={question.most} --regex-size-limit=64M"
         return [program, *f"{reading} {writing} {bounds} {case}".split(), f"--regexp={question.pattern}", "--"]
 
@@ -91,29 +95,24 @@ def own_engine(python: str = sys.executable) -> Engine:
 
 
 @contextmanager
-def _unnamed_files(texts: Sequence[str]) -> Iterator[tuple[int, ...]]:
-    """Hold the texts as open files that no path leads to."""
+def _unnamed_file(data: bytes) -> Iterator[int]:
+    """Hold a content as an open file that no path leads to."""
     with ExitStack() as stack:
-        fds = tuple(_unnamed_file(stack) for _ in texts)
-        for fd, text in zip(fds, texts, strict=True):
-            left = memoryview(text.encode())
-            while left:
-                left = left[os.write(fd, left) :]
-            os.lseek(fd, 0, os.SEEK_SET)
-        yield fds
+        if sys.platform == "linux":
+            fd = os.memfd_create("text")
+            stack.callback(os.close, fd)
+        else:
+            fd = stack.enter_context(tempfile.TemporaryFile(buffering=0)).fileno()
+        left = memoryview(data)
+        while left:
+            left = left[os.write(fd, left) :]
+        os.lseek(fd, 0, os.SEEK_SET)
+        yield fd
 
 
-def _unnamed_file(stack: ExitStack) -> int:
-    if sys.platform == "linux":
-        fd = os.memfd_create("text")
-        stack.callback(os.close, fd)
-        return fd
-    return stack.enter_context(tempfile.TemporaryFile(buffering=0)).fileno()
-
-
-def _matches(output: bytes) -> Iterator[tuple[str, int]]:
+def _numbers(output: bytes) -> Iterator[int]:
+    """Yield the numbers of the lines; one that the program was ended in the middle of is left out."""
     for line in output.split(b"\n"):
-        name, _, rest = line.partition(b"\0")
-        number = rest.partition(b":")[0]
-        if number.isdigit():
-            yield name.decode(errors="replace"), int(number)
+        number, colon, _ = line.partition(b":")
+        if colon and number.isdigit():
+            yield int(number)
