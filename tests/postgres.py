@@ -86,8 +86,8 @@ def _package() -> Path:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
-    """Run one server for the session of this worker."""
-    root = Path(tempfile.mkdtemp(prefix="kova-pg-", dir="/tmp"))  # Short: a socket's path has 107 bytes at most.
+    """Run one server for all tests of this process."""
+    root = Path(tempfile.mkdtemp(prefix="kova-pg-"))  # Not pytest's: a socket's path has 107 bytes at most.
     try:
         server = PostgresServer(root)
         yield server

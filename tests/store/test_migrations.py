@@ -127,7 +127,7 @@ def test_opening_a_journal_that_is_up_to_date_needs_no_alembic(tmp_path: Path) -
         "import asyncio, sys; from kova_auto.store.store import open_store\n"
         "asyncio.run(open_store(sys.argv[1], create=True).close()); print('alembic' in sys.modules)"
     )
-    command = [sys.executable, "-c", look, tmp_path / "journal.db"]
+    command = [sys.executable, "-c", look, str(tmp_path / "journal.db")]
     found = [subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True) for _ in range(2)]
 
     assert [each.stdout for each in found] == ["False\n", "False\n"]
