@@ -172,9 +172,8 @@ class Roots:
         return lies_in(PurePath(path), self.secrets(root))
 
     def secrets(self, root: Root) -> tuple[PurePath, ...]:
-        """Return the secret places, but for those that the root itself lies in: a run's copy is in our data."""
-        path = PurePath(root.path)
-        return tuple(place for place in self._secret if not lies_in(path, (place,)))
+        """Return the secret places that hold beneath a root."""
+        return _holding(self._secret, root)
 
     @contextmanager
     def plainly(self, target: Target) -> Iterator[None]:
@@ -245,7 +244,7 @@ class Roots:
             return Zone.SECRET
         if not writes:
             return None
-        if lies_in(path, self._control):
+        if lies_in(path, _holding(self._control, root)):
             return Zone.CONTROL
         held = control_of(parts)
         return _HELD[held] if held else None
@@ -259,9 +258,15 @@ class Roots:
             raise ToolFailedError(message)
         if not target.writes:
             return
-        if control_of(target.parts) is Control.REFUSED or lies_in(PurePath(path), self._control):
+        if control_of(target.parts) is Control.REFUSED or lies_in(PurePath(path), _holding(self._control, target.root)):
             message = f"{target.shown} is a control file, which no tool writes"
             raise ToolFailedError(message)
+
+
+def _holding(places: Sequence[PurePath], root: Root) -> tuple[PurePath, ...]:
+    """Return the places that hold beneath a root: all but those further up that it lies in, as a run's copy does."""
+    path = PurePath(root.path)
+    return tuple(place for place in places if place == path or not lies_in(path, (place,)))
 
 
 def _followed(path: str) -> str:

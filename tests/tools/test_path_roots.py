@@ -181,11 +181,11 @@ def test_a_secret_beneath_the_workspace_is_held_whatever_it_is_called(tmp_path: 
     roots.close()
 
 
-def test_a_copy_of_the_workspace_in_our_own_data_is_no_secret(tmp_path: Path) -> None:
+def test_a_copy_of_the_workspace_in_our_own_data_is_not_held(tmp_path: Path) -> None:
     data = tmp_path.resolve()
     (data / "copies/run").mkdir(parents=True)
     (data / "journal.db").write_text("facts")
-    roots = some_roots(secret=(data,))
+    roots = some_roots(secret=(data,), control=(data,))
     world = World(data, roots, a_ground(data / "copies/run"))
     assert world.write("a.txt") == "copies/run/a.txt"
     assert world.read(f"{data}/journal.db") == HELD
@@ -198,6 +198,7 @@ def test_a_named_control_place_is_held(tmp_path: Path) -> None:
     roots = some_roots(control=(top / "jobs",))
     world = World(top, roots, a_ground(top))
     assert world.write("jobs/evil.toml") == HELD
+    assert World(top, roots, a_ground(top / "jobs")).write("evil.toml") == HELD
     with pytest.raises(ToolError, match="control file"):
         existing(roots, roots.locate("jobs/evil.toml", world.ground, writes=True))
     roots.close()
