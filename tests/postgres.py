@@ -52,7 +52,7 @@ class PostgresServer:
         return f"postgresql://postgres@/{name}?host={self._root}"
 
     def _run(self, program: str, *arguments: str) -> None:
-        command = [self._programs / program, *arguments]
+        command = [str(self._programs / program), *arguments]
         uid, gid = (self._user.pw_uid, self._user.pw_gid) if self._user else (None, None)
         log = self._root / "log"
         with log.open("ab") as out:  # A file and no pipe: the server keeps it open.
