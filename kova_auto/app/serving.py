@@ -23,6 +23,7 @@ LOG = logging.getLogger(__name__)
 DRAIN = timedelta(seconds=30)
 CUT = timedelta(seconds=10)
 LONGEST_NAP_S = 30.0
+AGAIN_S = 1.0
 
 
 async def serve(house: House, stop: asyncio.Event, *, drain: timedelta = DRAIN) -> None:
@@ -119,6 +120,9 @@ async def drive_one(house: House, run_id: RunId, stop: asyncio.Event) -> Advance
                 return advanced
             if advanced is Advanced.SUSPENDED and row.execution == "suspended":
                 return advanced
+            if advanced is Advanced.BUSY:  # The bell that this very try has rung is no reason to try again.
+                await asyncio.sleep(AGAIN_S)
+                continue
             now = house.clock.now()
             wait_s = (row.wake_at - now).total_seconds() if row.wake_at else 1.0
             await heard(bell, min(max(wait_s, 0.05), LONGEST_NAP_S))
