@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event, Thread
@@ -157,6 +158,28 @@ def test_no_file_escapes_while_its_directory_is_swapped_for_a_link(quick_disk: P
     assert came.count(False) > 0
 
 
+def test_a_file_that_two_runs_write_is_never_torn(quick_disk: Path) -> None:  # case 60
+    (quick_disk / "W").mkdir()
+    roots, ground, seen = some_roots(), a_ground(quick_disk / "W"), set()
+
+    def write(sign: bytes) -> None:
+        for _ in range(100):
+            target = roots.locate("f", ground, writes=True)
+            with suppress(ToolError):  # the other one was faster
+                found = existing(roots, target)
+                replace_file(roots, target, sign * 100_000, before=found.hash if found else None, tag="1.1")
+
+    writers = [Thread(target=write, args=(sign,)) for sign in (b"a", b"b")]
+    for writer in writers:
+        writer.start()
+    while any(writer.is_alive() for writer in writers):
+        with suppress(ToolError):  # there is none yet
+            seen.add(read_file(roots, roots.locate("f", ground, writes=False)).data)
+    roots.close()
+    assert seen
+    assert seen <= {b"a" * 100_000, b"b" * 100_000}
+
+
 def _written(roots: Roots, ground: Ground, number: int) -> bool:
     try:
         target = roots.locate("d/f", ground, writes=True)
@@ -210,3 +233,13 @@ def test_opening_never_waits_for_a_fifo(tmp_path: Path, resolve: Resolver) -> No
     root = open_root(str(tmp_path.resolve()), resolve)
     os.close(root.open(["fifo"], FILE))
     root.close()
+
+
+def test_job_files_are_held_and_what_lies_beside_them_is_not(tmp_path: Path) -> None:
+    top = tmp_path.resolve()
+    (top / "jobs").mkdir()
+    roots = some_roots(job_dirs=(top / "jobs", top))
+    world = World(top, roots, a_ground(top))
+    tried = ("jobs/evil.toml", "jobs/EVIL.TOML", "evil.toml", "jobs/report.md", "src/pyproject.toml")
+    assert [world.write(text) for text in tried] == [HELD, HELD, HELD, "jobs/report.md", "src/pyproject.toml"]
+    roots.close()
