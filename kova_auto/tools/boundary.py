@@ -2,7 +2,7 @@
 
 A root is pinned once: whatever its name means later, we stay in the directory that was opened. Nothing is checked
 first and opened afterwards. Two methods give the same answers: one system call of Linux (`openat2`), and a walk that
-opens one component after the other. What an administrator mounted below a root belongs to it: a run cannot mount anything.
+opens one component after the other. What is mounted below a root belongs to it: mounting needs an administrator.
 
 Source: reference on shells, 9.1.
 """
