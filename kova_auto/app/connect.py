@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kova_auto.app.control import Control
+from kova_auto.app.control import Answers, Control
 from kova_auto.app.remote import RemoteControl
 from kova_auto.app.socket import listening, socket_path
 from kova_auto.core.errors import DatabaseInUseError, JournalBusyError
@@ -50,23 +50,37 @@ async def connected(
     Raises:
         KovaError: The service does not answer, or the database cannot be used.
     """
-    reached = await _reach(settings, kind, drives=drives)
-    if isinstance(reached, RemoteControl):
-        try:
-            yield Connection(reached, None)
-        finally:
-            await reached.close()
-        return
-    from kova_auto.app.house import build
-
     async with contextlib.AsyncExitStack() as stack:
-        if reached:
-            stack.enter_context(reached)
+        reached = await _reach(settings, kind, stack, drives=drives)
+        if isinstance(reached, RemoteControl):
+            yield Connection(reached, None)
+            return
+        from kova_auto.app.house import build
+
         house = await build(settings, environ)
         stack.push_async_callback(house.close)
         if reached:
             await stack.enter_async_context(listening(house.control, socket_path(settings.data_dir)))
         yield Connection(house.control, house)
+
+
+@contextlib.asynccontextmanager
+async def reading(settings: Settings, environ: Mapping[str, str], *, kind: str) -> AsyncIterator[Answers]:
+    """Give what answers questions about what is there: the service, or the database alone where there is none.
+
+    Raises:
+        KovaError: The service does not answer, or the database cannot be used.
+    """
+    async with contextlib.AsyncExitStack() as stack:
+        reached = await _reach(settings, kind, stack)
+        if isinstance(reached, RemoteControl):
+            yield reached
+            return
+        from kova_auto.app.archive import open_archive
+
+        archive = await open_archive(settings, environ)
+        stack.push_async_callback(archive.close)
+        yield archive.answers
 
 
 @contextlib.asynccontextmanager
@@ -85,21 +99,26 @@ async def owning(settings: Settings, environ: Mapping[str, str]) -> AsyncIterato
         yield connection.house
 
 
-async def _reach(settings: Settings, kind: str, *, drives: bool) -> Owner | RemoteControl | None:
-    """Become the owner, or connect to it; an owner that begins or ends at this moment is given time to."""
+async def _reach(
+    settings: Settings, kind: str, stack: contextlib.AsyncExitStack, *, drives: bool = False
+) -> Owner | RemoteControl | None:
+    """Become the owner, or connect to it, until the stack ends; what begins or ends at this moment is given time to."""
     if settings.database != "sqlite":
         return None
     left_s, is_said = PATIENCE_S, False
     while isinstance(owner := acquire_owner(settings.data_dir, kind=kind), OwnedBy):
         if not drives or owner.kind == SERVICE:
             try:
-                return await RemoteControl.connect(socket_path(settings.data_dir))
+                remote = await RemoteControl.connect(socket_path(settings.data_dir))
             except JournalBusyError:
                 left_s -= AGAIN_S
                 if left_s <= 0:
                     raise
+            else:
+                stack.push_async_callback(remote.close)
+                return remote
         elif not is_said and owner.kind:
             LOG.warning("process %s (kova-auto %s) has the database; waiting for its end", owner.pid, owner.kind)
             is_said = True
         await asyncio.sleep(AGAIN_S)
-    return owner
+    return stack.enter_context(owner)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Protocol
 
 from pydantic import ConfigDict, Field
 
 from kova_auto.core.approval.levels import ApprovalLevel, Decision
-from kova_auto.core.event import Event, RunFinished
+from kova_auto.core.event import Event
 from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.ledger import Occurrence
@@ -85,14 +84,8 @@ class Status(Value):
     database: str
 
 
-class Control(Protocol):
-    """Ask a service; every method raises KovaError with a sentence for a person where it cannot."""
-
-    async def status(self) -> Status:
-        """Describe the service."""
-
-    async def request(self, ask: RunAsk) -> RunRow:
-        """Open a run; the same key twice is one run."""
+class Answers(Protocol):
+    """Ask what is there, changing nothing; every method raises KovaError with a sentence for a person."""
 
     async def runs(self, job: str | None, *, unfinished: bool, limit: int) -> tuple[RunRow, ...]:
         """Return runs, newest first."""
@@ -103,26 +96,11 @@ class Control(Protocol):
     async def events(self, run_id: RunId, after: int, wait_s: float) -> tuple[Placed, ...]:
         """Return facts behind a position; where there are none yet, wait a while for one."""
 
-    async def cancel(self, run_id: RunId, by: str, reason: str) -> RunRow:
-        """Ask a run to end."""
-
-    async def retry(self, run_id: RunId, by: str) -> RunRow:
-        """Begin a further attempt of a finished run."""
-
     async def approvals(self, *, open_only: bool) -> tuple[ApprovalRow, ...]:
         """Return calls that need a person, newest first."""
 
-    async def decide(self, run_id: RunId, call_id: CallId, decision: Decision, by: str, note: str) -> RunRow:
-        """Answer for a call."""
-
     async def deliveries(self, status: str | None, endpoint: str | None, limit: int) -> tuple[DeliveryRow, ...]:
         """Return duties to tell, newest first."""
-
-    async def requeue(self, delivery_id: DeliveryId, by: str) -> DeliveryRow:
-        """Take up a duty at once."""
-
-    async def test_endpoint(self, name: str, outcome: Outcome | None) -> Told:
-        """Send an endpoint a test message; with an outcome, as the report of a run that ended so."""
 
     async def occurrences(self, job: str | None, limit: int) -> tuple[Occurrence, ...]:
         """Return rows of the ledger, newest first."""
@@ -130,23 +108,33 @@ class Control(Protocol):
     async def blob(self, key: BlobHash) -> Content:
         """Return a blob."""
 
+
+class Control(Answers, Protocol):
+    """Ask a service for anything."""
+
+    async def status(self) -> Status:
+        """Describe the service."""
+
+    async def request(self, ask: RunAsk) -> RunRow:
+        """Open a run; the same key twice is one run."""
+
+    async def cancel(self, run_id: RunId, by: str, reason: str) -> RunRow:
+        """Ask a run to end."""
+
+    async def retry(self, run_id: RunId, by: str) -> RunRow:
+        """Begin a further attempt of a finished run."""
+
+    async def decide(self, run_id: RunId, call_id: CallId, decision: Decision, by: str, note: str) -> RunRow:
+        """Answer for a call."""
+
+    async def requeue(self, delivery_id: DeliveryId, by: str) -> DeliveryRow:
+        """Take up a duty at once."""
+
+    async def test_endpoint(self, name: str, outcome: Outcome | None) -> Told:
+        """Send an endpoint a test message; with an outcome, as the report of a run that ended so."""
+
     async def diff(self, run_id: RunId) -> str:
         """Return what a run's writes changed, as a unified diff."""
 
     async def undo(self, run_id: RunId) -> Undone:
         """Take a run's writes back, unless a file has changed since."""
-
-
-async def follow(control: Control, run_id: RunId, after: int = 0, *, wait_s: float = 10) -> AsyncIterator[Placed]:
-    """Yield a run's facts as they come, until the one that ends it (a later attempt is a new story)."""
-    while True:
-        for placed in await control.events(run_id, after, wait_s):
-            after = placed.seq
-            yield placed
-            if isinstance(placed.event, RunFinished) and not await _goes_on(control, run_id, after):
-                return
-
-
-async def _goes_on(control: Control, run_id: RunId, after: int) -> bool:
-    later = await control.events(run_id, after, 0)
-    return any(placed.event.kind == "run_retried" for placed in later)

@@ -13,6 +13,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kova_auto import __version__
+from kova_auto.app.archive import database_of
 from kova_auto.app.checkpoints import RunCheckpoints
 from kova_auto.app.control import RunAsk, Status, Told
 from kova_auto.app.endpoints import Endpoints
@@ -68,11 +69,6 @@ class House:
         await self.store.close()
 
 
-def database_of(settings: Settings, vault: Vault) -> str | Path:
-    """Return where the journal is."""
-    return settings.database_file if settings.database == "sqlite" else vault.value(settings.database)
-
-
 async def build(settings: Settings, environ: Mapping[str, str], *, clock: Clock | None = None) -> House:
     """Build a service; for SQLite the caller owns the data directory.
 
@@ -81,7 +77,7 @@ async def build(settings: Settings, environ: Mapping[str, str], *, clock: Clock 
     """
     clock, vault, bells = clock or SystemClock(), Vault(settings, environ), Bells()
     places = places_of(settings, environ)
-    store = await asyncio.to_thread(open_store, database_of(settings, vault), create=True, guard=vault.guard)
+    store = await asyncio.to_thread(open_store, database_of(settings, environ), create=True, guard=vault.guard)
     if settings.database == "sqlite":
         await store.end_leases(clock.now())  # We own it: whoever held a lease is dead.
     exchange = GuardedExchange()

@@ -41,34 +41,13 @@ class Checkpoints(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class LocalControl:
-    """Answer from the journal and its views.
-
-    Attributes:
-        opening: Turns a request into the event that opens its run.
-        testing: Sends one endpoint a test message.
-        describe: Describes the service.
-    """
+class LocalAnswers:
+    """Say what is there, from the journal and its views."""
 
     journal: Journal
     views: Views
     ledger: Ledger
     bells: Bells
-    clock: Clock
-    checkpoints: Checkpoints
-    opening: Callable[[RunAsk], RunRequested]
-    testing: Callable[[str, Outcome | None], Awaitable[Told]]
-    describe: Callable[[], Status]
-
-    async def status(self) -> Status:
-        """Describe the service."""
-        return self.describe()
-
-    async def request(self, ask: RunAsk) -> RunRow:
-        """Open a run; the same key twice is one run."""
-        state, _ = await self.journal.open(await asyncio.to_thread(self.opening, ask))
-        self.bells.asked(state.run_id)
-        return run_row(state)
 
     async def runs(self, job: str | None, *, unfinished: bool, limit: int) -> tuple[RunRow, ...]:
         """Return runs, newest first."""
@@ -100,28 +79,70 @@ class LocalControl:
                 found = await self.journal.events(run_id, after)
         return tuple(Placed(seq=seq, event=event) for seq, event in found)
 
+    async def approvals(self, *, open_only: bool) -> tuple[ApprovalRow, ...]:
+        """Return calls that need a person, newest first."""
+        return tuple(await self.views.approvals(open_only=open_only))
+
+    async def deliveries(self, status: str | None, endpoint: str | None, limit: int) -> tuple[DeliveryRow, ...]:
+        """Return duties to tell, newest first."""
+        return tuple(await self.views.deliveries(status=status, endpoint=endpoint, limit=limit))
+
+    async def occurrences(self, job: str | None, limit: int) -> tuple[Occurrence, ...]:
+        """Return rows of the ledger, newest first."""
+        return tuple(await self.ledger.occurrences(JobName(job) if job else None, limit=limit))
+
+    async def blob(self, key: BlobHash) -> Content:
+        """Return a blob."""
+        return Content(data=await self.journal.blob(key))
+
+
+@dataclass(frozen=True, slots=True)
+class LocalControl(LocalAnswers):
+    """Do what is asked as well.
+
+    Attributes:
+        opening: Turns a request into the event that opens its run.
+        testing: Sends one endpoint a test message.
+        describe: Describes the service.
+    """
+
+    clock: Clock
+    checkpoints: Checkpoints
+    opening: Callable[[RunAsk], RunRequested]
+    testing: Callable[[str, Outcome | None], Awaitable[Told]]
+    describe: Callable[[], Status]
+
+    async def status(self) -> Status:
+        """Describe the service."""
+        return self.describe()
+
+    async def request(self, ask: RunAsk) -> RunRow:
+        """Open a run; the same key twice is one run."""
+        state, _ = await self.journal.open(await asyncio.to_thread(self.opening, ask))
+        self.bells.asked(state.run_id)
+        return run_row(state)
+
     async def cancel(self, run_id: RunId, by: str, reason: str) -> RunRow:
         """Ask a run to end."""
         event = StopRequested(at=self.clock.now(), outcome=Outcome.CANCELLED, reason=reason, by=by)
         return run_row(await self._append(run_id, event))
 
     async def retry(self, run_id: RunId, by: str) -> RunRow:
-        """Begin a further attempt of a finished run."""
-        state = await self.journal.load(run_id)
-        return run_row(await self._append(run_id, RunRetried(at=self.clock.now(), attempt=state.attempt + 1, by=by)))
+        """Begin a further attempt of a finished run.
 
-    async def approvals(self, *, open_only: bool) -> tuple[ApprovalRow, ...]:
-        """Return calls that need a person, newest first."""
-        return tuple(await self.views.approvals(open_only=open_only))
+        Raises:
+            IllegalEventError: The run has not finished.
+        """
+        state = await self.journal.load(run_id)
+        if not state.finished:
+            msg = f"run {run_id} has not finished; cancel it first (kova-auto runs cancel)"
+            raise IllegalEventError(msg)
+        return run_row(await self._append(run_id, RunRetried(at=self.clock.now(), attempt=state.attempt + 1, by=by)))
 
     async def decide(self, run_id: RunId, call_id: CallId, decision: Decision, by: str, note: str) -> RunRow:
         """Answer for a call."""
         event = ApprovalDecided(at=self.clock.now(), call_id=call_id, decision=decision, by=by, note=note)
         return run_row(await self._append(run_id, event))
-
-    async def deliveries(self, status: str | None, endpoint: str | None, limit: int) -> tuple[DeliveryRow, ...]:
-        """Return duties to tell, newest first."""
-        return tuple(await self.views.deliveries(status=status, endpoint=endpoint, limit=limit))
 
     async def requeue(self, delivery_id: DeliveryId, by: str) -> DeliveryRow:
         """Take up a duty at once.
@@ -140,14 +161,6 @@ class LocalControl:
     async def test_endpoint(self, name: str, outcome: Outcome | None) -> Told:
         """Send an endpoint a test message; with an outcome, as the report of a run that ended so."""
         return await self.testing(name, outcome)
-
-    async def occurrences(self, job: str | None, limit: int) -> tuple[Occurrence, ...]:
-        """Return rows of the ledger, newest first."""
-        return tuple(await self.ledger.occurrences(JobName(job) if job else None, limit=limit))
-
-    async def blob(self, key: BlobHash) -> Content:
-        """Return a blob."""
-        return Content(data=await self.journal.blob(key))
 
     async def diff(self, run_id: RunId) -> str:
         """Return what a run's writes changed, as a unified diff."""

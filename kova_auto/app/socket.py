@@ -23,7 +23,7 @@ LOG = logging.getLogger(__name__)
 LONGEST_LINE = 64 * 1024 * 1024
 LONGEST_PATH = 100  # Bytes that every kernel takes for a socket's name.
 
-METHODS = frozenset(name for name in vars(Control) if not name.startswith("_"))
+METHODS = frozenset(name for name in dir(Control) if not name.startswith("_"))
 
 
 def socket_path(data_dir: Path) -> Path:
