@@ -20,6 +20,7 @@ class HousePlaces:
         work: What runs need while they go on: temporary directories, copies, caches; may be emptied between runs.
         secret: Never read by a tool, never seen by a command.
         control: Never written by a tool.
+        job_dirs: Their job files are never written by a tool.
         toolchains: Programs below the home directory, seen by commands.
     """
 
@@ -28,6 +29,7 @@ class HousePlaces:
     work: Path
     secret: tuple[Path, ...]
     control: tuple[Path, ...]
+    job_dirs: tuple[Path, ...]
     toolchains: tuple[Path, ...]
 
 
@@ -43,7 +45,8 @@ def places_of(settings: Settings, environ: Mapping[str, str]) -> HousePlaces:
         data=data,
         work=_work(environ, home).resolve(),
         secret=(*secret, *own),
-        control=(settings.jobs_dir.resolve(), config, data),
+        control=(config, data),
+        job_dirs=(settings.jobs_dir.resolve(),),
         toolchains=_toolchains(environ, home),
     )
 

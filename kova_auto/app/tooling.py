@@ -54,8 +54,11 @@ def tooling_of(
     def secret(reference: SecretRef) -> str:
         return vault.value(reference)
 
-    host = Host(places.work, environ, hidden, places.toolchains, secret)
-    commands, roots = Commands(sandbox, host), Roots(secret=places.secret, control=places.control)
+    host = Host(places.work, environ, hidden, places.toolchains, secret, places.job_dirs)
+    commands, roots = (
+        Commands(sandbox, host),
+        Roots(secret=places.secret, control=places.control, job_dirs=places.job_dirs),
+    )
     lister = Lister(roots, shutil.which("git"))
     tools = (
         ReadTool(roots, journal.blob),

@@ -42,6 +42,7 @@ class Host:
         environment: The service's environment; only harmless variables of it pass.
         hidden: What no command sees.
         toolchains: Programs below a hidden directory that are to be seen.
+        job_dirs: Directories of job files, besides that of a run's own job.
         secret: Returns the value of a job's `[env]` entry, or raises ConfigError.
     """
 
@@ -50,6 +51,7 @@ class Host:
     hidden: tuple[Path, ...]
     toolchains: tuple[Path, ...]
     secret: Callable[[SecretRef], str]
+    job_dirs: tuple[Path, ...] = ()
 
 
 class Running:
@@ -206,6 +208,7 @@ class Commands:
             read_roots=tuple(map(Path, granted.read_roots)),
             hidden=self._host.hidden,
             toolchains=self._host.toolchains,
+            job_dirs=(*self._host.job_dirs, Path(scene.job.path).parent),
             network=granted.network == "on",
             env=clean_environment(self._host.environment, given, untrusted=(workspace, *write_roots)),
         )

@@ -29,24 +29,31 @@ NO_FILES = ("dev", "proc", "sys")  # the kernel's own trees; in /proc lies our o
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Hold the directories that a run may use; absolute and canonical."""
+    """Hold the directories that a run may use; absolute and canonical.
+
+    Attributes:
+        job_dir: Where its own job file is.
+    """
 
     run_id: RunId
     workspace: str
     write_roots: tuple[str, ...] = ()
     read_roots: tuple[str, ...] = ()
+    job_dir: str = ""
 
     @classmethod
     def of_scene(cls, scene: Scene) -> Ground:
         """Return the ground of a call."""
         granted = scene.job.permissions
-        return cls(scene.run_id, scene.workspace, granted.write_roots, granted.read_roots)
+        folder = _folder(scene.job.path)
+        return cls(scene.run_id, scene.workspace, granted.write_roots, granted.read_roots, folder)
 
     @classmethod
     def of_run(cls, state: RunState) -> Ground:
         """Return the ground of a whole run."""
         granted = state.job.permissions
-        return cls(state.run_id, state.request.workspace, granted.write_roots, granted.read_roots)
+        workspace, folder = state.request.workspace, _folder(state.job.path)
+        return cls(state.run_id, workspace, granted.write_roots, granted.read_roots, folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +95,22 @@ class Roots:
     """Locate paths; safe to use from several threads."""
 
     def __init__(
-        self, *, secret: Sequence[PurePath], control: Sequence[PurePath] = (), resolve: Resolver | None = None
+        self,
+        *,
+        secret: Sequence[PurePath],
+        control: Sequence[PurePath] = (),
+        job_dirs: Sequence[PurePath] = (),
+        resolve: Resolver | None = None,
     ) -> None:
         """Take the floor's places.
 
         Args:
             secret: Canonical places that no tool may read or write.
             control: Canonical places that no tool may write, besides the names that the floor knows anywhere.
+            job_dirs: Canonical directories whose job files no tool may write, besides that of the run's own job.
             resolve: How paths are opened; None takes the best that works here.
         """
-        self._secret, self._control = tuple(secret), tuple(control)
+        self._secret, self._control, self._job_dirs = tuple(secret), tuple(control), tuple(job_dirs)
         self._resolve = resolve or best_resolver()
         self._pinned: dict[tuple[RunId, str], Root] = {}
         self._slash = open_root("/", self._resolve)
@@ -119,7 +132,7 @@ class Roots:
             raise ToolFailedError(message)
         path = _joined(root.path, parts)
         shown = "/".join(parts) or "." if zone is Zone.INSIDE else path
-        zone = self._floor(root, parts, writes=writes) or zone
+        zone = self._floor(root, parts, ground, writes=writes) or zone
         return Target(root, parts, zone, writes, named.directory, shown)
 
     def fact(self, target: Target) -> PathFact:
@@ -238,13 +251,14 @@ class Roots:
                     return None
             return self._pinned[key]
 
-    def _floor(self, root: Root, parts: tuple[str, ...], *, writes: bool) -> Zone | None:
+    def _floor(self, root: Root, parts: tuple[str, ...], ground: Ground, *, writes: bool) -> Zone | None:
         path = PurePath(_joined(root.path, parts))
         if lies_in(path, self.secrets(root)):
             return Zone.SECRET
         if not writes:
             return None
-        if lies_in(path, _holding(self._control, root)):
+        job_dirs = (*self._job_dirs, PurePath(ground.job_dir))
+        if lies_in(path, _holding(self._control, root)) or _is_job_file(path, job_dirs):
             return Zone.CONTROL
         held = control_of(parts)
         return _HELD[held] if held else None
@@ -258,7 +272,8 @@ class Roots:
             raise ToolFailedError(message)
         if not target.writes:
             return
-        if control_of(target.parts) is Control.REFUSED or lies_in(PurePath(path), _holding(self._control, target.root)):
+        held = target.zone is Zone.CONTROL or control_of(target.parts) is Control.REFUSED
+        if held or lies_in(PurePath(path), _holding(self._control, target.root)):
             message = f"{target.shown} is a control file, which no tool writes"
             raise ToolFailedError(message)
 
@@ -267,6 +282,14 @@ def _holding(places: Sequence[PurePath], root: Root) -> tuple[PurePath, ...]:
     """Return the places that hold beneath a root: all but those further up that it lies in, as a run's copy does."""
     path = PurePath(root.path)
     return tuple(place for place in places if place == path or not lies_in(path, (place,)))
+
+
+def _folder(path: str) -> str:
+    return str(PurePath(path).parent)
+
+
+def _is_job_file(path: PurePath, job_dirs: Sequence[PurePath]) -> bool:
+    return path.name.casefold().endswith(".toml") and any(path.parent == place for place in job_dirs)
 
 
 def _followed(path: str) -> str:

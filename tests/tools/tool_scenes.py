@@ -55,9 +55,18 @@ def a_ground(workspace: Path, *, write_roots: tuple[Path, ...] = (), read_roots:
 
 
 def some_roots(
-    *, secret: tuple[Path, ...] = (), control: tuple[Path, ...] = (), resolve: Resolver | None = None
+    *,
+    secret: tuple[Path, ...] = (),
+    control: tuple[Path, ...] = (),
+    job_dirs: tuple[Path, ...] = (),
+    resolve: Resolver | None = None,
 ) -> Roots:
-    return Roots(secret=tuple(map(PurePath, secret)), control=tuple(map(PurePath, control)), resolve=resolve)
+    return Roots(
+        secret=tuple(map(PurePath, secret)),
+        control=tuple(map(PurePath, control)),
+        job_dirs=tuple(map(PurePath, job_dirs)),
+        resolve=resolve,
+    )
 
 
 def a_call(tool: str, **args: JsonValue) -> ToolCall:

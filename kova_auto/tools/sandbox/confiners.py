@@ -78,7 +78,7 @@ class BwrapConfiner:
         there = confinement.canonical()
         _make_home(there)
         seen = places(there, TEMP_AT)
-        controls = self.live.enter(there.writable, mounts=True)
+        controls = self.live.enter(there.writable, mounts=True, job_dirs=there.job_dirs)
         argv = bwrap_argv(self.program, there, seen, controls, command, token)
         return Confined(tuple(argv), _environment(there, TEMP_AT[0]), Path("/"), controls)
 
@@ -110,7 +110,8 @@ class LandlockConfiner:
         seen = landlock.seen_by(there)
         argv = landlock.landlock_argv(self.python, there, seen, command, version=self.version, known=self.numbers)
         env = _environment(there, there.temp) | _GIT_PINS | {MARKER: token}
-        return Confined(tuple(argv), env, there.cwd, self.live.enter(there.writable, mounts=False))
+        controls = self.live.enter(there.writable, mounts=False, job_dirs=there.job_dirs)
+        return Confined(tuple(argv), env, there.cwd, controls)
 
     def settle(self, confined: Confined) -> tuple[str, ...]:
         """See `Confiner`."""

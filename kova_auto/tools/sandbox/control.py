@@ -22,6 +22,7 @@ from kova_auto.tools.sandbox import git
 SET_ASIDE = ".refused"
 """Ends the name of what a command was not allowed to add."""
 
+JOB_SUFFIX = ".toml"
 _MAX_DEPTH = 6
 _MAX_ENTRIES = 20_000
 _MAX_NESTED = 200
@@ -54,6 +55,7 @@ class Controls:
         absent: Files of git that must not appear.
         loose: Symbolic links, which a mount would follow: they can be replaced.
         complete: Whether all nested ones were found.
+        job_dirs: Directories of job files inside a root.
     """
 
     pins: tuple[Path, ...] = ()
@@ -64,6 +66,7 @@ class Controls:
     absent: tuple[Path, ...] = ()
     loose: tuple[Path, ...] = ()
     complete: bool = True
+    job_dirs: tuple[Path, ...] = ()
 
     @property
     def held(self) -> frozenset[Path]:
@@ -96,26 +99,31 @@ class Controls:
         return replace(self, pins=(), masks=(), voids=(), absent=(*self.absent, *self.voids))
 
 
-def survey(roots: Sequence[Path], voids: Iterable[Path] = ()) -> Controls:
+def survey(roots: Sequence[Path], voids: Iterable[Path] = (), job_dirs: Sequence[Path] = ()) -> Controls:
     """Return the control files of the roots.
 
     Args:
         roots: Canonical and writable. Names below the top of a root are found as far as a bounded search reaches.
         voids: Mount points that other live commands left: they are missing, though something is there.
+        job_dirs: Canonical. One that lies below a root is masked as a whole; in one that is a root, the job files.
 
     Raises:
         ToolFailedError: A root's `.git` or `.kova` is a symbolic link, which no mount can hold in place.
     """
     found = _Survey(frozenset(voids))
+    inside = tuple(path for path in job_dirs if any(path.is_relative_to(root) for root in roots))
     for root in roots:
         found.root(root)
-    return found.controls(tuple(roots))
+    for path in inside:
+        found.jobs(path, roots)
+    return replace(found.controls(tuple(roots)), job_dirs=inside)
 
 
 def set_aside(controls: Controls) -> tuple[str, ...]:
     """Rename the control files that a command added and return their former paths. Calling twice is safe."""
     added = [path for root in controls.roots for path in _at_top(root) if path not in controls.present]
     added += [path for path in controls.absent if _mode(path) is not None]
+    added += [path for here in controls.job_dirs for path in _job_files(here) if path not in controls.present]
     return tuple(str(path) for path in added if path not in controls.voids and _rename(path))
 
 
@@ -135,6 +143,11 @@ def _rename(path: Path) -> bool:
     finally:
         os.close(parent)
     return True
+
+
+def _job_files(here: Path) -> list[Path]:
+    """Return what a service would read as job files, or as what they draw in."""
+    return [here / name for name in _listed(here) if name.casefold().endswith(JOB_SUFFIX)]
 
 
 def _at_top(root: Path) -> Iterator[Path]:
@@ -188,6 +201,16 @@ class _Survey:
         while todo:
             here, depth = todo.popleft()
             todo.extend((child, depth + 1) for child in self.directory(here) if depth < _MAX_DEPTH)
+
+    def jobs(self, here: Path, roots: Sequence[Path]) -> None:
+        """Hold the job files of a directory."""
+        files = _job_files(here)
+        self.present |= set(files)
+        if here not in roots and _is_dir(here):
+            self.masks.append(here)
+            return
+        for path in files:
+            (self.loose if path.is_symlink() else self.masks).append(path)
 
     def directory(self, here: Path) -> list[Path]:
         """Hold the control files of one directory and return the directories to look at next."""

@@ -19,12 +19,13 @@ class Live:
         self._held: list[Controls] = []
         self._lock = Lock()
 
-    def enter(self, roots: Sequence[Path], *, mounts: bool) -> Controls:
+    def enter(self, roots: Sequence[Path], *, mounts: bool, job_dirs: Sequence[Path] = ()) -> Controls:
         """Survey the roots of a command that is about to run, and count it as alive until it leaves.
 
         Args:
             roots: Canonical, writable, none inside another.
             mounts: Whether its control files will be mounted.
+            job_dirs: See `survey`.
 
         Raises:
             ToolFailedError: A live command may write above or below one of the roots: either could exchange the
@@ -38,7 +39,7 @@ class Live:
                             f"a command that may write {theirs} is running: wait for its end before writing {ours}"
                         )
                         raise ToolFailedError(message)
-            controls = survey(roots, self._voids()).beside(self._held)
+            controls = survey(roots, self._voids(), job_dirs).beside(self._held)
             if not mounts:
                 controls = controls.unmounted()
             self._held.append(controls)

@@ -45,6 +45,7 @@ class Confinement:
         read_roots: Files and directories that stay visible below a hidden one.
         hidden: Files and directories that no command sees. A visible root inside a hidden directory stays visible.
         toolchains: Directories of programs below a hidden one, visible to be run.
+        job_dirs: Directories of job files: none may be changed or added, wherever they lie.
         network: Whether the host's network, loopback included, is reachable; never at `READING`.
         env: Everything the command's environment holds but the places that the confinement names itself.
     """
@@ -58,6 +59,7 @@ class Confinement:
     read_roots: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
     toolchains: tuple[Path, ...] = ()
+    job_dirs: tuple[Path, ...] = ()
     network: bool = False
     env: Mapping[str, str] = field(default_factory=dict)
 
@@ -85,6 +87,7 @@ class Confinement:
             # Most of what is to be hidden exists on some other machine: resolving costs far more than looking.
             hidden=_resolved(path for path in self.hidden if os.path.lexists(path)),
             toolchains=_resolved(self.toolchains),
+            job_dirs=_resolved(self.job_dirs),
         )
 
 

@@ -79,6 +79,33 @@ async def test_control_files_that_a_command_added_are_told(scene: Scene, method:
 
 
 @with_bwrap
+async def test_a_directory_of_job_files_below_a_root_is_not_written(scene: Scene) -> None:
+    jobs = scene.workspace / "jobs"
+    jobs.mkdir()
+    (jobs / "mine.toml").write_text("kept")
+    confinement = replace(scene.confinement(Level.WORKSPACE), job_dirs=(jobs,))
+    script = "echo x > jobs/mine.toml; echo x > jobs/evil.toml; mv jobs away; mkdir jobs; echo x > jobs/evil.toml"
+    _, aside = await run(confiner_of(Method.BWRAP, Level.WORKSPACE), confinement, script)
+
+    assert (aside, [path.name for path in jobs.iterdir()], (jobs / "mine.toml").read_text()) == (
+        (),
+        ["mine.toml"],
+        "kept",
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_job_files_that_a_command_added_to_its_own_root_are_set_aside(scene: Scene, method: Method) -> None:
+    confinement = replace(scene.confinement(Level.WORKSPACE), job_dirs=(scene.workspace,))
+    confiner = confiner_of(method, Level.WORKSPACE)
+    _, aside = await run(confiner, confinement, "echo x > evil.toml; echo x > fine.md")
+
+    assert aside == (str(scene.workspace / "evil.toml"),)
+    assert (scene.workspace / "evil.toml.refused").exists()
+    assert (scene.workspace / "fine.md").exists()
+
+
+@with_bwrap
 async def test_a_mask_stays_while_another_command_needs_it(scene: Scene) -> None:
     confiner, confinement = confiner_of(Method.BWRAP, Level.WORKSPACE), scene.confinement(Level.WORKSPACE)
     ready, go = scene.workspace / "ready", scene.workspace / "go"
