@@ -43,6 +43,7 @@ _REPORT: Final = """\
 {%- endif %}
 
 **Files.** {{ results.files.line_count if results.files.ok else 'unknown' }}, ignored ones left out.
+{%- for note in results.files.notes %} {{ note }}{% endfor %}
 
 **Open questions.**{% if results.marks.ok and results.marks.lines -%}
 {% for line in results.marks.lines[:5] %}

@@ -1,169 +1,209 @@
-"""Show a run as it goes on: one line for each thing that happened, plain where nobody looks at a terminal."""
+"""Show a run as it goes on: a few lines for each thing that happened, and one for what is happening now.
+
+What a model, a tool or a receiver said is cleaned before it is shown: it must not act on the terminal.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import datetime
+from typing import Final
 
-from kova_auto.core.approval.levels import Ruling
+from kova_auto.cli.ink import Ink
+from kova_auto.cli.output import DIM, GREEN, RED, YELLOW
+from kova_auto.core.approval.levels import Decision, Ruling
+from kova_auto.core.delivery.document import count
+from kova_auto.core.delivery.notice import SCRIPTED
+from kova_auto.core.delivery.text import one_line
 from kova_auto.core.event import (
+    ApprovalDecided,
     ApprovalRequested,
     CallAdjudicated,
     CallFinished,
     DeliveryFinished,
+    DeliveryRequeued,
     Event,
     ModelCallFailed,
     ModelCallStarted,
     ModelReplied,
     RunAcquired,
-    RunFinished,
     RunRequested,
     RunRetried,
     StopRequested,
 )
-from kova_auto.core.ids import CallId
-from kova_auto.core.message import ResultStatus, ToolCall
-from kova_auto.core.run import RunState, apply, opened
+from kova_auto.core.job import Outcome
+from kova_auto.core.message import ResultStatus, ToolCall, Usage
+from kova_auto.core.run import RunState
 
-SCRIPTED = "scripted: no model was called"
-_MARKS = {
-    ResultStatus.OK: ("ok", "32"),
-    ResultStatus.ERROR: ("error", "31"),
-    ResultStatus.DENIED: ("refused", "33"),
-    ResultStatus.UNKNOWN: ("unknown", "35"),
-    ResultStatus.CANCELLED: ("cancelled", "33"),
+_LONGEST: Final = 400
+_VALUE: Final = 60
+_RESULTS: Final = {
+    ResultStatus.OK: ("ok", GREEN),
+    ResultStatus.ERROR: ("error", RED),
+    ResultStatus.DENIED: ("refused", YELLOW),
+    ResultStatus.UNKNOWN: ("unknown", YELLOW),
+    ResultStatus.CANCELLED: ("cancelled", YELLOW),
 }
-_WIDTH = 110
+_GOOD: Final = frozenset({Outcome.DONE, Outcome.NOTHING_TO_REPORT})
 
 
-class Progress:
-    """Turn facts into lines, in their order."""
+def progress(event: Event, state: RunState, ink: Ink) -> Iterator[str]:
+    """Yield the lines that one fact is worth.
 
-    def __init__(self, *, colour: bool) -> None:
-        """Begin before the first fact."""
-        self._colour = colour
-        self._state: RunState | None = None
-
-    @property
-    def state(self) -> RunState | None:
-        """Return what the facts so far add up to."""
-        return self._state
-
-    def lines(self, event: Event) -> list[str]:
-        """Return what there is to show of one more fact."""
-        if isinstance(event, RunRequested):
-            self._state = opened(event)
-            return self._opened(event)
-        if self._state is None:
-            return []
-        before, self._state = self._state, apply(self._state, event)
-        return self._shown(event, before)
-
-    def _opened(self, event: RunRequested) -> list[str]:
-        facts = [event.job.mode, event.level or event.job.automation, SCRIPTED if event.scripted else event.model]
-        if event.staged:
-            facts.append("staged: writes go to a copy, nothing is delivered")
-        return [self._paint("1", f"run {event.run_id}") + "  " + " · ".join(facts)]
-
-    def _shown(self, event: Event, before: RunState) -> list[str]:
-        match event:
-            case RunAcquired() if before.epoch:
-                return [f"resumed by {event.worker} from exactly where it was"]
-            case ModelCallStarted():
-                return [self._paint("1", f"iteration {event.iteration}") + self._elapsed(event.at)]
-            case ModelReplied():
-                text = _first_line(event.reply.text)
-                usage = event.reply.usage
-                return [f"  {text}" if text else "", f"  {usage.tokens} tokens" if usage.tokens else ""]
-            case ModelCallFailed():
-                again = f", again at {event.retry_at:%H:%M:%S}" if event.retry_at else ""
-                return [self._paint("31", f"  model call failed: {event.message}{again}")]
-            case CallAdjudicated():
-                return [self._verdict(event)]
-            case ApprovalRequested():
-                return [self._paint("33", f"  waits for a person: call {event.call_id}")]
-            case CallFinished():
-                return [self._result(event)]
-            case _:
-                return self._ending(event)
-
-    def _ending(self, event: Event) -> list[str]:
-        match event:
-            case StopRequested():
-                return [self._paint("33", f"stopping ({event.outcome}): {event.reason}")]
-            case RunFinished():
-                return ["", self._summary(event)]
-            case RunRetried():
-                return [self._paint("1", f"attempt {event.attempt}, asked for by {event.by}")]
-            case DeliveryFinished():
-                return [self._delivery(event)]
-            case _:
-                return []
-
-    def _verdict(self, event: CallAdjudicated) -> str:
-        call, verdict = self._call(event.call_id), event.verdict
-        painted = self._paint("32" if verdict.ruling is Ruling.ALLOW else "33", verdict.ruling)
-        return f"  {call.tool} {_short_args(call)}  {painted} ({verdict.rule})"
-
-    def _result(self, event: CallFinished) -> str:
-        word, colour = _MARKS[event.result.status]
-        text = event.result.text
-        count = text.count("\n") + 1 if text else 0
-        shown = _first_line(text)
-        more = f" (+{count - 1} lines)" if count > 1 else ""
-        return f"    {self._paint(colour, word)}: {shown}{more}"
-
-    def _delivery(self, event: DeliveryFinished) -> str:
-        status = f" {event.http_status}" if event.http_status else ""
-        owed = self._state.deliveries.get(event.delivery_id) if self._state else None
-        name = owed.endpoint if owed else event.delivery_id
-        again = f", again at {event.next_at:%Y-%m-%d %H:%M:%S} UTC" if event.next_at else ""
-        detail = f": {event.detail}" if event.detail and event.status != "delivered" else ""
-        return f"delivery to {name}: {event.status}{status} (attempt {event.attempt}){detail}{again}"
-
-    def _summary(self, event: RunFinished) -> str:
-        state = self._state
-        if state is None:
-            return event.outcome
-        good = event.outcome in {"done", "nothing_to_report"}
-        denied = f" ({state.denials} refused)" if state.denials else ""
-        cost = "cost unknown" if state.usage.cost_usd is None else f"{state.usage.cost_usd:.4f} USD"
-        parts = [
-            self._paint("32" if good else "31", event.outcome) + (f": {event.reason}" if event.reason else ""),
-            f"{state.ran_s:.1f} s",
-            f"{state.iteration - state.first_reply} iterations",
-            f"{len(state.calls)} calls{denied}",
-            f"{state.usage.tokens} tokens",
-            cost,
-        ]
-        return " · ".join([*parts, SCRIPTED] if state.request.scripted else parts)
-
-    def _elapsed(self, at: datetime) -> str:
-        began = self._state.started_at if self._state else None
-        return f"  +{(at - began).total_seconds():.1f} s" if began else ""
-
-    def _call(self, call_id: CallId) -> ToolCall:
-        if self._state is None:
-            msg = "no run is open"
-            raise KeyError(msg)
-        return self._state.calls[call_id].call
-
-    def _paint(self, code: str, text: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self._colour else text
+    Args:
+        event: The fact.
+        state: What the run's facts add up to, this one included.
+        ink: Of the place where the lines go.
+    """
+    match event:
+        case RunRequested():
+            yield _opened(event, ink)
+        case RunAcquired() if state.epoch > 1 and state.context:
+            yield ink("taken up again from exactly where it was", DIM)
+        case RunRetried():
+            yield f"{ink(f'attempt {event.attempt}', bold=True)}, asked for by {one_line(event.by, _VALUE)}"
+        case ModelCallStarted():
+            yield _iteration(event, state, ink)
+        case ModelReplied():
+            yield from _reply(event, ink)
+        case ModelCallFailed():
+            again = f"; again at {event.retry_at:%H:%M:%S} UTC" if event.retry_at else ""
+            yield f"  {ink('the model did not answer', RED)}: {one_line(event.message, _LONGEST)}{again}"
+        case CallAdjudicated():
+            yield _verdict(event, state.call(event.call_id).call, ink)
+        case CallFinished():
+            yield _result(event, ink)
+        case StopRequested():
+            yield ink(f"is being ended as {event.outcome}: {one_line(event.reason, _LONGEST)}", YELLOW)
+        case _:
+            yield from _of_others(event, state, ink)
 
 
-def _first_line(text: str) -> str:
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
+def _of_others(event: Event, state: RunState, ink: Ink) -> Iterator[str]:
+    """Yield the lines of what persons and the courier did."""
+    match event:
+        case ApprovalRequested():
+            yield ink(f"    waits for a person: call {event.call_id}", YELLOW)
+        case ApprovalDecided():
+            said = "refused" if event.decision is Decision.DENY else "allowed"
+            note = f": {one_line(event.note, _LONGEST)}" if event.note else ""
+            yield f"    {said} by {one_line(event.by, _VALUE)}{note}"
+        case DeliveryRequeued():
+            yield f"delivery to {_endpoint(event.delivery_id, state)}: asked for again by {one_line(event.by, _VALUE)}"
+        case DeliveryFinished():
+            yield _delivery(event, state, ink)
+        case _:
+            pass
 
 
-def _short_args(call: ToolCall) -> str:
-    """Show the arguments on one line, the long ones cut."""
+def _opened(event: RunRequested, ink: Ink) -> str:
+    facts = [
+        event.job.mode,
+        event.level or event.job.automation,
+        ink(SCRIPTED, YELLOW) if event.scripted else event.model,
+        f"in {one_line(event.job.workspace, _LONGEST)}",
+    ]
+    if event.staged:
+        facts.append(ink("staged: writes go to a copy, nothing is delivered", YELLOW))
+    return f"run {ink(event.run_id, bold=True)}  {' · '.join(facts)}"
+
+
+def _iteration(event: ModelCallStarted, state: RunState, ink: Ink) -> str:
+    elapsed = ink(f"  +{(event.at - state.started_at).total_seconds():.1f} s", DIM) if state.started_at else ""
+    again = f", try {state.failures + 1}" if state.failures else ""
+    return f"{ink(f'iteration {event.iteration}', bold=True)}{again}{elapsed}"
+
+
+def _reply(event: ModelReplied, ink: Ink) -> Iterator[str]:
+    """Yield what the model said before its calls; the final answer is shown in full elsewhere."""
+    text = ink.fit(event.reply.text or event.reply.reasoning, 2)
+    if text and event.calls:
+        yield f"  {text}"
+    if event.reply.usage.tokens:
+        yield ink(f"  {spell_usage(event.reply.usage)}", DIM)
+
+
+def _verdict(event: CallAdjudicated, call: ToolCall, ink: Ink) -> str:
+    ruling, rule = event.verdict.ruling, event.verdict.rule
+    color = GREEN if ruling is Ruling.ALLOW else YELLOW
+    return f"  {ink.fit(spell_call(call), len(ruling) + len(rule) + 5)}  {ink(ruling, color)} {ink(rule, DIM)}"
+
+
+def _result(event: CallFinished, ink: Ink) -> str:
+    word, color = _RESULTS[event.result.status]
+    text = event.result.text.strip("\n")
+    lines = text.count("\n") if event.result.status is ResultStatus.OK else 0
+    more = f" (+{lines} lines)" if lines else ""
+    shown = ink.fit(text.partition("\n")[0] if lines else text, len(word) + len(more) + 6)
+    return f"    {ink(word, color)}: {shown or '(nothing)'}{ink(more, DIM)}"
+
+
+def _delivery(event: DeliveryFinished, state: RunState, ink: Ink) -> str:
+    color = GREEN if event.status == "delivered" else YELLOW if event.next_at else RED
+    again = f"; serve tries again at {event.next_at:%Y-%m-%d %H:%M:%S} UTC" if event.next_at else ""
+    detail = f": {one_line(event.detail, _LONGEST)}" if event.detail else ""
+    tried = f" (attempt {event.attempt})" if event.attempt > 1 else ""
+    return f"delivery to {_endpoint(event.delivery_id, state)}: {ink(event.status, color)}{tried}{detail}{again}"
+
+
+def _endpoint(delivery_id: str, state: RunState) -> str:
+    return next((owed.endpoint for key, owed in state.deliveries.items() if key == delivery_id), delivery_id)
+
+
+def summary(state: RunState, ink: Ink) -> Iterator[str]:
+    """Yield what came of a finished run: each call that was refused, and one line that says the rest."""
+    if state.finished is None:
+        return
+    attempt = [state.calls[call.id] for reply in state.replies[state.first_reply :] for call in reply.calls]
+    denied = [call for call in attempt if call.result and call.result.status is ResultStatus.DENIED]
+    for call in denied:
+        reason = one_line(call.result.text, _LONGEST) if call.result else ""
+        yield f"{ink('refused', YELLOW)}  {spell_call(call.call)}: {reason}"
+    outcome, reason = state.finished.outcome, one_line(state.finished.reason, _LONGEST)
+    words = outcome.replace("_", " ") + (", partial" if state.finished.partial else "")
+    parts = [
+        ink(words, GREEN if outcome in _GOOD else RED, bold=True) + (f": {reason}" if reason else ""),
+        f"{state.ran_s:.1f} s",
+        count(len(state.replies) - state.first_reply, "iteration"),
+        count(len(attempt), "call") + (f" ({len(denied)} refused)" if denied else ""),
+        ink(SCRIPTED, YELLOW) if state.request.scripted else spell_usage(state.usage),
+    ]
+    yield " · ".join(parts)
+
+
+def doing(state: RunState, now: datetime) -> str:
+    """Return what a run is doing at this moment, as one short line; empty where it does nothing."""
+    if state.finished:
+        return ""
+    if state.calling:
+        who = SCRIPTED if state.request.scripted else f"waiting for {state.calling.model}"
+        return f"{who} · {_since(state.calling.at, now)}"
+    for call_id in state.open_calls:
+        call = state.calls[call_id]
+        if call.started and call.result is None:
+            return f"{spell_call(call.call)} · {_since(call.started.at, now)}"
+    if state.failure and state.failure.retry_at and state.failure.retry_at > now:
+        return f"asks the model again in {_since(now, state.failure.retry_at)}"
+    return ""
+
+
+def spell_call(call: ToolCall) -> str:
+    """Return a call on one line, its long arguments cut."""
     if call.unparsed is not None:
-        return "(arguments that are no JSON object)"
-    parts = []
-    for name, value in call.args.items():
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        text = text.replace("\n", "⏎")
-        parts.append(f"{name}={text if len(text) <= 60 else text[:59] + '…'}")
-    return " ".join(parts)
+        return f"{one_line(call.tool, _VALUE)} (arguments that are no JSON object)"
+    shown = (
+        f"{one_line(name, _VALUE)}={one_line(value if isinstance(value, str) else json.dumps(value), _VALUE)}"
+        for name, value in call.args.items()
+    )
+    return " ".join((one_line(call.tool, _VALUE), *shown))
+
+
+def spell_usage(usage: Usage) -> str:
+    """Return tokens and their price."""
+    cost = "cost unknown" if usage.cost_usd is None else f"{usage.cost_usd:.4f} USD"
+    return f"{usage.tokens:,} tokens" + (f" · {cost}" if usage.tokens else "")
+
+
+def _since(begin: datetime, end: datetime) -> str:
+    return f"{max((end - begin).total_seconds(), 0):.0f} s"

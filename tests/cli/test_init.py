@@ -97,7 +97,8 @@ def test_the_first_report_cites_what_the_tools_really_gave(home: Home) -> None:
 def test_the_first_report_says_what_it_could_not_see(home: Home) -> None:
     home.run("init", str(home.path))
     script = (home.jobs / "first-look.script.toml").read_text()
-    readme, marks = told(ResultStatus.ERROR, "no file README.md"), told(ResultStatus.OK, "")
+    readme = told(ResultStatus.ERROR, "no file README.md")
+    marks = told(ResultStatus.OK, "[no line matches; 2 files were searched]")
     assert reported(script, readme, marks) == (
         "# First look\n\n**README.md** could not be read: no file README.md\n\n"
         "**Files.** 2, ignored ones left out.\n\n**Open questions.** None are marked.\n"

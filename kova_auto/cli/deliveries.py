@@ -1,0 +1,148 @@
+"""`kova-auto deliveries`: what endpoints are owed, and trying again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kova_auto.cli.account import Account
+from kova_auto.cli.asking import ask, person
+from kova_auto.cli.ending import INTERRUPTED
+from kova_auto.cli.frame import FAILED, new_app
+from kova_auto.cli.ink import ink
+from kova_auto.cli.listing import listing
+from kova_auto.cli.logs import keep_secrets, log_warnings
+from kova_auto.cli.options import ConfigOption, JsonOption, settings_of
+from kova_auto.cli.output import say, say_json
+from kova_auto.cli.presses import Presses
+from kova_auto.cli.run_rows import when
+from kova_auto.cli.screen import screen
+from kova_auto.cli.through import Through
+from kova_auto.clock import SystemClock
+from kova_auto.core.errors import ConfigError
+from kova_auto.core.event import DeliveryRequeued, Event
+from kova_auto.core.ids import DeliveryId, RunId
+from kova_auto.core.owed import DeliveryStatus
+from kova_auto.core.schedule.zone import parse_zone
+from kova_auto.core.view import DeliveryRow
+from kova_auto.settings.environment import environment
+
+if TYPE_CHECKING:
+    from kova_auto.app.connect import Connection
+    from kova_auto.app.control import Answers, Control
+    from kova_auto.settings.model import Settings
+
+app = new_app("List what endpoints are owed; try again.")
+
+HEAD = ("DELIVERY", "ENDPOINT", "STATUS", "ATTEMPTS", "NEXT", "RUN", "DETAIL")
+_MANY = 10_000
+_STATUSES = ", ".join(status.value for status in DeliveryStatus)
+_LIST = f"""\
+List what endpoints are owed and were told, newest first.
+
+With --json: a list of objects with {", ".join(DeliveryRow.model_fields)}. Instants are UTC.
+"""
+_RETRY = """\
+Try deliveries again now, and say what came of it.
+
+With a live service that one tries; else this command does. Exits with 0 if all were delivered, else with 1.
+"""
+
+EndpointOption = Annotated[
+    str | None, typer.Option("--endpoint", metavar="NAME", help="Only those to this endpoint.", show_default=False)
+]
+
+
+@app.command("list", help=_LIST)
+def list_deliveries(
+    *,
+    status: Annotated[
+        DeliveryStatus | None, typer.Option("--status", help=f"Only those that are {_STATUSES}.", show_default=False)
+    ] = None,
+    endpoint: EndpointOption = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=_MANY, help="How many.")] = 50,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show deliveries in a table."""
+    settings = settings_of(config)
+
+    async def question(answers: Answers) -> tuple[DeliveryRow, ...]:
+        return await answers.deliveries(status, endpoint, limit)
+
+    rows = ask(settings, question, kind="deliveries")
+    if json:
+        say_json([row.model_dump(mode="json") for row in rows])
+    elif rows:
+        zone = parse_zone(settings.timezone)
+        say(listing(HEAD, [_cells(row, when(row.next_at, zone)) for row in rows], ink()))
+    else:
+        say("Nothing is owed to anybody." if status is None else f"No delivery is {status}.")
+
+
+def _cells(row: DeliveryRow, next_at: str) -> tuple[str, ...]:
+    return row.delivery_id, row.endpoint, row.status, f"{row.attempts}", next_at, row.run_id, row.detail
+
+
+@app.command("retry", help=_RETRY)
+def retry(
+    delivery: Annotated[
+        str | None, typer.Argument(metavar="[DELIVERY]", help="Id of a delivery.", show_default=False)
+    ] = None,
+    *,
+    all_dead: Annotated[bool, typer.Option("--all-dead", help="All that were given up.")] = False,
+    endpoint: EndpointOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Take up one delivery, or all dead ones."""
+    if (delivery is None) is not all_dead:
+        msg = "wanted either a delivery's id or --all-dead"
+        raise ConfigError(msg)
+    if endpoint and not all_dead:
+        msg = "--endpoint goes with --all-dead"
+        raise ConfigError(msg)
+    log_warnings()
+    raise typer.Exit(asyncio.run(_retry(settings_of(config), delivery, endpoint)))
+
+
+async def _retry(settings: Settings, delivery: str | None, endpoint: str | None) -> int:
+    from kova_auto.app.connect import connected
+
+    async with connected(settings, environment(), kind="deliveries", drives=True) as connection:
+        keep_secrets(connection.house)
+        control = connection.control
+        ids = [DeliveryId(delivery)] if delivery else await _dead(control, endpoint)
+        if not ids:
+            say("No delivery is dead.")
+            return 0
+        runs: dict[RunId, list[DeliveryId]] = defaultdict(list)
+        for delivery_id in ids:
+            runs[(await control.requeue(delivery_id, person())).run_id].append(delivery_id)
+        codes = [await _told(connection, run_id, wanted) for run_id, wanted in runs.items()]
+    return max(codes)
+
+
+async def _dead(control: Control, endpoint: str | None) -> list[DeliveryId]:
+    return [row.delivery_id for row in await control.deliveries(DeliveryStatus.DEAD, endpoint, _MANY)]
+
+
+async def _told(connection: Connection, run_id: RunId, wanted: list[DeliveryId]) -> int:
+    """Show what comes of deliveries of one run; return the exit code."""
+    through = Through(connection, run_id, Account(screen(), as_json=False), Presses(), SystemClock())
+    facts = await connection.control.events(run_id, 0, 0)
+    asked = [index for index, placed in enumerate(facts) if _asks_for(placed.event, wanted)]
+    before = asked[-len(wanted)]
+    through.account.take(facts[:before], is_shown=False)
+    through.account.take(facts[before:])
+    through.presses.heed()
+    if not await through.to_told():
+        return INTERRUPTED
+    owed = through.account.state.deliveries
+    return 0 if all(owed[key].status is DeliveryStatus.DELIVERED for key in wanted) else FAILED
+
+
+def _asks_for(event: Event, wanted: list[DeliveryId]) -> bool:
+    return isinstance(event, DeliveryRequeued) and event.delivery_id in wanted

@@ -1,0 +1,51 @@
+"""See a run through, say what is left to do about it, and choose the exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kova_auto.cli.frame import FAILED, NEEDS_A_PERSON
+from kova_auto.cli.through import Through
+from kova_auto.core.job import Outcome
+from kova_auto.core.run import Execution, RunState
+
+INTERRUPTED: Final = 130
+_CODES: Final = {
+    Outcome.DONE: 0,
+    Outcome.NOTHING_TO_REPORT: 0,
+    Outcome.BLOCKED: NEEDS_A_PERSON,
+    Outcome.NEEDS_INPUT: NEEDS_A_PERSON,
+}
+
+
+async def see_through(through: Through) -> int:
+    """Show a run until it rests and its deliveries are made; return the exit code."""
+    line = through.account.screen.line
+    through.presses.heed()
+    if not await through.to_rest():
+        line(f"left as it is: run {through.run_id} goes on under the next service (kova-auto serve)")
+        return INTERRUPTED
+    await through.to_told()
+    for text in _left(through):
+        line(text)
+    return INTERRUPTED if through.presses.once.is_set() else code_of(through.account.state)
+
+
+def code_of(state: RunState) -> int:
+    """Return the exit code of a run that rests, or goes on elsewhere."""
+    if state.finished:
+        return _CODES.get(state.finished.outcome, FAILED)
+    return NEEDS_A_PERSON if state.execution is Execution.SUSPENDED else 0
+
+
+def _left(through: Through) -> Iterator[str]:
+    """Yield what a person may want to do now."""
+    state = through.account.state
+    for call_id in state.open_calls:
+        if state.finished is None and state.calls[call_id].awaits_person:
+            who = f"{through.run_id} {call_id}"
+            yield f"it waits for a person:\n  kova-auto approvals allow {who}\n  kova-auto approvals deny {who}"
+    for owed in through.owed:
+        if owed.next_at is None:
+            yield f"delivery to {owed.endpoint}: still owed; serve will try"

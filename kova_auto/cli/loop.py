@@ -1,0 +1,55 @@
+"""Write a run's loop for a person: its iterations, what each was trying to do, and why it stopped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from kova_auto.cli.ink import Ink
+from kova_auto.cli.output import DIM, GREEN, RED, YELLOW
+from kova_auto.core.approval.levels import Ruling
+from kova_auto.core.delivery.notice import SCRIPTED
+from kova_auto.core.delivery.text import one_line
+from kova_auto.core.loop_view import Iteration, LoopCall, LoopView
+
+_NAME = 60
+_SENTENCE = 400
+
+
+def loop_lines(view: LoopView, ink: Ink) -> Iterator[str]:
+    """Yield the loop's lines."""
+    scripted = f"  {ink(SCRIPTED, YELLOW)}" if view.scripted else ""
+    yield f"run {ink(view.run_id, bold=True)}{scripted}"
+    attempt = 1
+    for iteration in view.iterations:
+        if iteration.attempt != attempt:
+            attempt = iteration.attempt
+            yield ink(f"── attempt {attempt}", bold=True)
+        yield from _iteration(iteration, ink)
+    stopped = view.outcome.replace("_", " ") if view.outcome else view.execution
+    cost = "cost unknown" if view.cost_usd is None else f"{view.cost_usd:.4f} USD"
+    yield f"└─ {ink(stopped, bold=True)}: {one_line(view.why, _SENTENCE)}"
+    yield ink(f"   {view.ran_s:.1f} s · {view.tokens:,} tokens · {cost}", DIM)
+
+
+def _iteration(iteration: Iteration, ink: Ink) -> Iterator[str]:
+    tokens = f" · {iteration.tokens_in:,} in, {iteration.tokens_out:,} out" if iteration.tokens_in else ""
+    size = ink(f"  {iteration.took_s:.1f} s{tokens}", DIM)
+    yield f"├─ {ink(f'iteration {iteration.number}', bold=True)}{size}"
+    for failure in iteration.failures:
+        yield f"│    {ink('no reply', RED)} ({failure.error}): {one_line(failure.message, _SENTENCE)}"
+    yield f"│    {ink.fit(iteration.intent, 5) or ('(said nothing)' if iteration.replied else '…')}"
+    for call in iteration.calls:
+        yield from _call(call, ink)
+
+
+def _call(call: LoopCall, ink: Ink) -> Iterator[str]:
+    shown = call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments, ensure_ascii=False)
+    ruling = ink(call.ruling, GREEN if call.ruling is Ruling.ALLOW else YELLOW) if call.ruling else "not judged yet"
+    by = f", answered by {one_line(call.decided_by, _NAME)}" if call.decided_by else ""
+    asked = ink.fit(f"{call.tool} {shown}", len(call.ruling or "not judged yet") + len(call.rule) + len(by) + 10)
+    yield f"│    → {asked}  {ruling} {ink(call.rule, DIM)}{by}"
+    if call.status:
+        yield f"│    ← {call.status}: {ink.fit(call.result, len(call.status) + 9)}"
+    for path in call.changed:
+        yield f"│      wrote {one_line(path, _SENTENCE)}"

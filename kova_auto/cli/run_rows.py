@@ -1,0 +1,105 @@
+"""Show runs: as rows of a list, and one of them with all that is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from kova_auto.cli.ink import Ink
+from kova_auto.cli.job_rows import JsonDict
+from kova_auto.cli.progress import spell_call, spell_usage
+from kova_auto.core.delivery.document import count
+from kova_auto.core.delivery.notice import SCRIPTED
+from kova_auto.core.delivery.text import clean, one_line
+from kova_auto.core.event import Event
+from kova_auto.core.loop_view import loop_view, why_it_stopped
+from kova_auto.core.run import RunState
+from kova_auto.core.view import DeliveryRow, RunRow, delivery_rows, run_row
+
+HEAD = ("RUN", "ASKED FOR", "STATUS", "CALLS", "TOKENS", "ANSWER")
+_RESULT = 200
+
+
+def cells(row: RunRow, zone: ZoneInfo) -> tuple[str, ...]:
+    """Return a run as a row of a list."""
+    calls = f"{row.calls}" + (f" ({row.denied} refused)" if row.denied else "")
+    said = row.reason or row.answer_excerpt
+    return row.run_id, when(row.requested_at, zone), status_of(row), calls, f"{row.tokens}", said
+
+
+def status_of(row: RunRow) -> str:
+    """Return what came of a run, or where it is; with what must not be forgotten of it."""
+    words = [(row.outcome or row.execution).replace("_", " ")]
+    marks = {"partial": row.partial, "staged": row.staged, "scripted": row.scripted}
+    return ", ".join(words + [mark for mark, is_so in marks.items() if is_so])
+
+
+def run_json(state: RunState, events: Sequence[Event]) -> JsonDict:
+    """Return all that is known of a run, as a program reads it."""
+    return {
+        "run": run_row(state).model_dump(mode="json"),
+        "why": why_it_stopped(state),
+        "answer": state.finished.answer if state.finished else None,
+        "calls": [
+            call.model_dump(mode="json") for iteration in loop_view(events).iterations for call in iteration.calls
+        ],
+        "deliveries": [row.model_dump(mode="json") for row in delivery_rows(state)],
+    }
+
+
+def run_lines(state: RunState, zone: ZoneInfo, ink: Ink) -> Iterator[str]:
+    """Yield all that is known of a run, as a person reads it."""
+    row = run_row(state)
+    yield f"run {ink(row.run_id, bold=True)}"
+    for label, value in _facts(state, row, zone):
+        yield f"  {ink(f'{label:<11}', 'dim')} {one_line(value, 400)}"
+    if state.calls:
+        yield ""
+        yield ink("calls", bold=True)
+        for call in state.calls.values():
+            ruling = f"{call.verdict.ruling} ({call.verdict.rule})" if call.verdict else "not judged yet"
+            yield f"  {call.call.id}  {spell_call(call.call)}  {ruling}"
+            if call.result:
+                yield f"      {call.result.status}: {one_line(call.result.text, _RESULT)}"
+    rows = delivery_rows(state)
+    if rows:
+        yield ""
+        yield ink("deliveries", bold=True)
+        yield from (f"  {delivery_line(owed, zone)}" for owed in rows)
+    if state.finished and state.finished.answer.strip():
+        yield ""
+        yield ink("answer", bold=True)
+        yield clean(state.finished.answer).strip("\n")
+
+
+def _facts(state: RunState, row: RunRow, zone: ZoneInfo) -> Iterator[tuple[str, str]]:
+    yield "status", status_of(row)
+    yield "why", why_it_stopped(state)
+    yield "job", f"{state.job.name}  {state.job.path}"
+    yield "model", f"{row.model} ({SCRIPTED})" if row.scripted else row.model
+    yield "mode", f"{row.mode}, {row.level}"
+    yield "workspace", row.workspace
+    if state.request.inputs:
+        yield "inputs", " ".join(f"{name}={value}" for name, value in state.request.inputs.items())
+    instants = (
+        ("scheduled", row.nominal_at),
+        ("asked for", row.requested_at),
+        ("started", row.started_at),
+        ("finished", row.finished_at),
+    )
+    yield from ((label, when(instant, zone)) for label, instant in instants if instant)
+    yield "took", f"{state.ran_s:.1f} s, attempt {row.attempt}, {count(row.iterations, 'iteration')}"
+    yield "used", spell_usage(state.usage)
+
+
+def delivery_line(row: DeliveryRow, zone: ZoneInfo) -> str:
+    """Return one delivery on a line."""
+    again = f"; again at {when(row.next_at, zone)}" if row.next_at else ""
+    detail = f": {one_line(row.detail, _RESULT)}" if row.detail else ""
+    return f"{row.delivery_id}  {row.endpoint}  {row.status}, {count(row.attempts, 'attempt')}{detail}{again}"
+
+
+def when(instant: datetime | None, zone: ZoneInfo) -> str:
+    """Return an instant as the zone's clock shows it, to the second and with its offset, or a dash."""
+    return instant.astimezone(zone).isoformat(" ", "seconds") if instant else "-"

@@ -1,0 +1,210 @@
+"""`kova-auto runs`: what ran, what is running, and what to do about one of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kova_auto.cli.acting import act, through_of
+from kova_auto.cli.asking import ask, change, person
+from kova_auto.cli.ending import INTERRUPTED, code_of
+from kova_auto.cli.frame import FAILED, new_app
+from kova_auto.cli.ink import ink
+from kova_auto.cli.listing import listing
+from kova_auto.cli.loop import loop_lines
+from kova_auto.cli.options import ConfigOption, JsonOption, settings_of
+from kova_auto.cli.output import complain, say, say_json
+from kova_auto.cli.run_rows import HEAD, cells, run_json, run_lines
+from kova_auto.core.delivery.text import clean
+from kova_auto.core.errors import IllegalEventError
+from kova_auto.core.event import Event
+from kova_auto.core.ids import RunId
+from kova_auto.core.loop_view import LoopView, loop_view
+from kova_auto.core.run import Execution, fold
+from kova_auto.core.schedule.zone import parse_zone
+from kova_auto.core.view import RunRow
+from kova_auto.settings.environment import environment
+
+if TYPE_CHECKING:
+    from kova_auto.app.control import Answers, Control, Undone
+    from kova_auto.settings.model import Settings
+
+app = new_app("List and follow runs; show, undo, cancel and retry one.")
+
+RunArgument = Annotated[
+    str,
+    typer.Argument(metavar="RUN", help="Id of a run, the beginning of one, or last: the newest.", show_default=False),
+]
+
+_LIST = f"""\
+List runs, newest first.
+
+With --json: a list of objects with {", ".join(RunRow.model_fields)}. Instants are UTC.
+"""
+_SHOW = """\
+Show all that is known of a run: status, answer, calls, deliveries.
+
+With --json: run (as in runs list), why, answer, calls, deliveries (as in deliveries list).
+"""
+_TAIL = """\
+Follow a run until it has finished; Ctrl-C leaves it alone.
+
+With --json each fact is one line, {"seq": its position, "event": {"kind": …, "at": …, …}}. Exit codes as for run.
+"""
+_LOOP = f"""\
+Show a run as a loop: iterations, what each was trying to do, what came back, and why it stopped.
+
+With --json: {", ".join(LoopView.model_fields)}.
+"""
+_UNDO = """\
+Take back what a run wrote, with the contents that the journal kept.
+
+Where a file has changed since, nothing is touched: those files are listed, and the exit code is 1.
+"""
+_RETRY = """\
+Begin a further attempt of a finished run, from its start, and see it through as run does.
+
+Exit codes as for run.
+"""
+
+
+@app.command("list", help=_LIST)
+def list_runs(
+    *,
+    job: Annotated[str | None, typer.Option("--job", metavar="JOB", help="Only runs of this job.")] = None,
+    unfinished: Annotated[bool, typer.Option("--unfinished", help="Only runs that have not finished.")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many.")] = 20,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show runs in a table."""
+    settings = settings_of(config)
+
+    async def question(answers: Answers) -> tuple[RunRow, ...]:
+        return await answers.runs(job, unfinished=unfinished, limit=limit)
+
+    rows = ask(settings, question, kind="runs")
+    if json:
+        say_json([row.model_dump(mode="json") for row in rows])
+    elif rows:
+        zone = parse_zone(settings.timezone)
+        say(listing(HEAD, [cells(row, zone) for row in rows], ink()))
+    else:
+        say("No runs. kova-auto run JOB makes one.")
+
+
+@app.command("show", help=_SHOW)
+def show(run: RunArgument, *, config: ConfigOption = None, json: JsonOption = False) -> None:
+    """Show one run."""
+    settings = settings_of(config)
+    events = _events(settings, run)
+    state = fold(events)
+    if json:
+        say_json(run_json(state, events))
+    else:
+        say("\n".join(run_lines(state, parse_zone(settings.timezone), ink())))
+
+
+@app.command("tail", help=_TAIL)
+def tail(run: RunArgument, *, config: ConfigOption = None, json: JsonOption = False) -> None:
+    """Follow one run."""
+    raise typer.Exit(asyncio.run(_tail(settings_of(config), run, as_json=json)))
+
+
+async def _tail(settings: Settings, run: str, *, as_json: bool) -> int:
+    from kova_auto.app.connect import connected
+
+    async with connected(settings, environment(), kind="runs") as connection:
+        through = await through_of(connection, run, as_json=as_json)
+        through.presses.heed()
+        if not await through.to_end():
+            return INTERRUPTED
+        if through.account.state.finished is None:
+            through.account.screen.line("no service is running: it goes on with kova-auto serve")
+        return code_of(through.account.state)
+
+
+@app.command("loop", help=_LOOP)
+def loop(run: RunArgument, *, config: ConfigOption = None, json: JsonOption = False) -> None:
+    """Show one run's loop."""
+    view = loop_view(_events(settings_of(config), run))
+    if json:
+        say_json(view.model_dump(mode="json"))
+    else:
+        say("\n".join(loop_lines(view, ink())))
+
+
+@app.command("diff", help="Show what a run wrote, as a unified diff.")
+def diff(run: RunArgument, *, config: ConfigOption = None) -> None:
+    """Show one run's changes."""
+
+    async def question(control: Control) -> str:
+        return await control.diff((await control.find(run)).run_id)
+
+    text = change(settings_of(config), question, kind="runs")
+    if text:
+        say(clean(text).rstrip("\n"))
+    else:
+        complain("the run changed no file", "note")
+
+
+@app.command("undo", help=_UNDO)
+def undo(run: RunArgument, *, config: ConfigOption = None) -> None:
+    """Take one run's changes back."""
+
+    async def question(control: Control) -> Undone:
+        return await control.undo((await control.find(run)).run_id)
+
+    undone = change(settings_of(config), question, kind="runs")
+    for path in undone.restored:
+        say(f"restored {clean(path)}")
+    for path in undone.refused:
+        complain(f"{clean(path)} has changed since the run wrote it", "refused")
+    if undone.refused:
+        complain("nothing was restored: runs diff shows what the run wrote")
+        raise typer.Exit(FAILED)
+    if not undone.restored:
+        say("There is nothing to restore: the run changed no file.")
+
+
+@app.command("cancel", help="Ask a run to end, and see it end. Exits with 0 once it has.")
+def cancel(
+    run: RunArgument,
+    *,
+    reason: Annotated[str, typer.Option(help="Why; it is kept with the run.", show_default=False)] = "",
+    config: ConfigOption = None,
+) -> None:
+    """End one run."""
+
+    async def deed(control: Control, run_id: RunId) -> None:
+        try:
+            await control.cancel(run_id, person(), reason or f"cancelled by {person()}")
+        except IllegalEventError as exc:
+            row = await control.find(run_id)
+            if row.execution is Execution.FINISHED:
+                msg = f"run {run_id} has finished already: {row.outcome}"
+                raise IllegalEventError(msg) from exc
+
+    code = act(settings_of(config), run, deed, kind="runs")
+    raise typer.Exit(code if code == INTERRUPTED else 0)
+
+
+@app.command("retry", help=_RETRY)
+def retry(run: RunArgument, *, config: ConfigOption = None, json: JsonOption = False) -> None:
+    """Begin one run's next attempt."""
+
+    async def deed(control: Control, run_id: RunId) -> object:
+        return await control.retry(run_id, person())
+
+    raise typer.Exit(act(settings_of(config), run, deed, kind="runs", as_json=json))
+
+
+def _events(settings: Settings, run: str) -> Sequence[Event]:
+    async def question(answers: Answers) -> Sequence[Event]:
+        found = await answers.find(run)
+        return [placed.event for placed in await answers.events(found.run_id, 0, 0)]
+
+    return ask(settings, question, kind="runs")

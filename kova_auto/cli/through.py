@@ -1,0 +1,155 @@
+"""See one run through: follow it, drive it where no service does, heed Ctrl-C, and make its deliveries."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from kova_auto.cli.account import Account
+from kova_auto.cli.presses import Presses
+from kova_auto.core.errors import IllegalEventError, JournalBusyError
+from kova_auto.core.ids import RunId
+from kova_auto.core.owed import OPEN, Owed
+from kova_auto.core.ports import Clock
+from kova_auto.core.run import Execution
+
+if TYPE_CHECKING:
+    from kova_auto.app.connect import Connection
+
+GLANCE_S: Final = 1.0
+PATIENCE: Final = timedelta(seconds=30)
+_LEAVE_S: Final = 10.0
+_LOST: Final = 30
+
+
+@dataclass
+class Through:
+    """See one run through.
+
+    Attributes:
+        patience: How long deliveries are waited for.
+    """
+
+    connection: Connection
+    run_id: RunId
+    account: Account
+    presses: Presses
+    clock: Clock
+    patience: timedelta = PATIENCE
+    _glanced: asyncio.Event = field(default_factory=asyncio.Event)
+    _stop: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def catch_up(self, *, is_shown: bool = False) -> None:
+        """Take in what has happened so far."""
+        facts = await self.connection.control.events(self.run_id, self.account.seq, 0)
+        self.account.take(facts, is_shown=is_shown)
+
+    async def to_rest(self) -> bool:
+        """Show the run until it has finished or waits for a person; False where it was left before.
+
+        The first Ctrl-C asks it to end, the second leaves it as it is: it goes on under the next service.
+        """
+        house = self.connection.house
+        await self.catch_up(is_shown=True)
+        if house is None:
+            return await self._reach(self._sees(self._rests), self._cancel())
+        from kova_auto.app.serving import drive_one
+
+        return await self._reach(drive_one(house, self.run_id, self._stop), self._cancel())
+
+    async def to_told(self) -> bool:
+        """Show deliveries until nothing is due within the patience; False where they were left before."""
+        house, deadline = self.connection.house, self.clock.now() + self.patience
+        if not self.owed:
+            return True
+        if house is None:
+            return await self._reach(self._sees(lambda: self._is_told(deadline)), self.presses.another())
+        from kova_auto.app.serving import deliver_one
+
+        return await self._reach(deliver_one(house, self.run_id, patience=self.patience), self.presses.another())
+
+    async def to_end(self) -> bool:
+        """Show the run until it has finished, doing nothing for it; False where it was left before.
+
+        Where this process is the owner nobody works on the run, so that what is there is all that comes.
+        """
+        house = self.connection.house
+        await self.catch_up(is_shown=True)
+        if house and house.settings.database == "sqlite":
+            return True
+        return await self._reach(self._sees(self._is_over), self.presses.another())
+
+    @property
+    def owed(self) -> list[Owed]:
+        """Return the deliveries that are still owed."""
+        return [owed for owed in self.account.state.deliveries.values() if owed.status in OPEN]
+
+    def _rests(self) -> bool:
+        return self.account.state.execution in {Execution.FINISHED, Execution.SUSPENDED}
+
+    def _is_over(self) -> bool:
+        now = self.clock.now()
+        return self.account.state.finished is not None and not any(
+            owed.in_flight or owed.next_at is None or owed.next_at <= now for owed in self.owed
+        )
+
+    def _is_told(self, deadline: datetime) -> bool:
+        later = all(owed.next_at and owed.next_at > deadline for owed in self.owed)
+        return later or self.clock.now() >= deadline
+
+    async def _reach(self, goal: Coroutine[None, None, object], leave: Coroutine[None, None, None]) -> bool:
+        """Follow the run until the goal is reached; False where `leave` was first."""
+        following, reaching, leaving = map(asyncio.create_task, (self._follow(), goal, leave))
+        try:
+            done, _ = await asyncio.wait({following, reaching, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            following.cancel()
+            leaving.cancel()
+            await self._end(reaching)
+            await asyncio.gather(following, leaving, reaching, return_exceptions=True)
+            self.account.screen.status("")
+        await self.catch_up(is_shown=True)
+        return leaving not in done
+
+    async def _end(self, reaching: asyncio.Task[object]) -> None:
+        """Let what is under way be written down, but not for long."""
+        if not reaching.done() and self.connection.house:
+            self._stop.set()
+            self.connection.house.engine.stopping.now.set()
+            await asyncio.wait({reaching}, timeout=0 if self._rests() else _LEAVE_S)
+        reaching.cancel()
+
+    async def _follow(self) -> None:
+        """Show facts as they come."""
+        lost = 0
+        while True:
+            try:
+                facts = await self.connection.control.events(self.run_id, self.account.seq, GLANCE_S)
+                lost = 0
+            except JournalBusyError:
+                if (lost := lost + 1) > _LOST:
+                    raise
+                await asyncio.sleep(GLANCE_S)
+                continue
+            self.account.take(facts)
+            self.account.show_doing(self.clock.now())
+            self._glanced.set()
+
+    async def _sees(self, enough: Callable[[], bool]) -> None:
+        while not enough():
+            self._glanced.clear()
+            await self._glanced.wait()
+
+    async def _cancel(self) -> None:
+        await self.presses.once.wait()
+        if not self.presses.leave.is_set():
+            self.account.screen.line("ending the run; Ctrl-C again leaves it as it is, to go on under the next service")
+            with contextlib.suppress(IllegalEventError):
+                await self.connection.control.cancel(self.run_id, "terminal", "interrupted in the terminal")
+        await self.presses.leave.wait()

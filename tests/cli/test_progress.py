@@ -1,0 +1,122 @@
+"""What is shown of a run as it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kova_auto.cli.ink import Ink
+from kova_auto.cli.progress import doing, progress, summary
+from kova_auto.core.approval.levels import Decision
+from kova_auto.core.event import StopRequested
+from kova_auto.core.job import Outcome
+from tests.story import Story
+from tests.support import a_job, a_request, at, call, says
+
+NOTIFIED = a_job(notify=[{"endpoint": "ci"}])
+
+
+def lines(story: Story, ink: Ink | None = None, *, last: int = 0) -> Sequence[str]:
+    """Return the lines of the last facts of a story, or of all of them."""
+    return [line for event, state in list(story.states())[-last:] for line in progress(event, state, ink or Ink())]
+
+
+def test_a_run_is_told_line_by_line() -> None:
+    story = Story().says(says("I look.", call("look", path="a b"), call("change")))
+    story.does("1.1", "first\nsecond").refuses("1.2", "not here").says(says("All is well."))
+    assert lines(story) == [
+        "run nightly@20261201T060000Z  agent · read-only · test/model · in /srv/app",
+        "iteration 1  +2.0 s",
+        "  I look.",
+        "  10 tokens · 0.0010 USD",
+        "  look path=a b  allow test.allow",
+        "    ok: first (+1 lines)",
+        "  change  deny test.deny",
+        "    refused: not here",
+        "iteration 2  +9.0 s",
+        "  10 tokens · 0.0010 USD",
+    ]
+
+
+def test_a_scripted_and_a_staged_run_say_so_first() -> None:
+    assert lines(Story(a_request(scripted=True, staged=True, model="scripted/script")))[0] == (
+        "run nightly@20261201T060000Z  agent · read-only · scripted: no model was called · in /srv/app"
+        " · staged: writes go to a copy, nothing is delivered"
+    )
+
+
+def test_what_a_model_and_a_tool_say_cannot_act_on_the_terminal() -> None:
+    story = (
+        Story()
+        .says(says("a\x1b[2Jb\x07\nc", call("look\x1b]0;t\x07", path="x\ry\u202e")))
+        .does("1.1", "\x1b[31mred\x9b")
+    )
+    shown = "\n".join(lines(story, last=5))
+    assert [character for character in shown if not (character.isprintable() or character == "\n")] == []
+    assert "  ab c" in shown
+
+
+def test_a_line_fits_its_terminal() -> None:
+    story = Story().says(says("word " * 100, call("look", path="x" * 500))).does("1.1", "y" * 500)
+    assert max(map(len, lines(story, Ink(width=80), last=5))) <= 80
+
+
+def test_a_failed_call_of_the_model_says_when_it_is_made_again() -> None:
+    story = Story().fails("overloaded", at("06:00:30")).asks()
+    assert lines(story, last=2) == [
+        "  the model did not answer: overloaded; again at 06:00:30 UTC",
+        "iteration 1, try 2  +4.0 s",
+    ]
+
+
+def test_a_call_that_waits_and_its_answer_are_told() -> None:
+    story = Story().says(says("", call("change"))).waits("1.1").answers("1.1", Decision.DENY, "not today")
+    assert lines(story, last=2) == ["    waits for a person: call 1.1", "    refused by ada: not today"]
+
+
+def test_only_a_run_that_had_begun_is_called_taken_up_again() -> None:
+    story = Story().ends().again()
+    assert lines(story, last=3) == ["attempt 2, asked for by ada"]
+
+
+def test_the_end_that_somebody_asked_for_is_told() -> None:
+    story = Story()
+    story.events.append(StopRequested(at=at("06:00:09"), outcome=Outcome.CANCELLED, reason="enough", by="ada"))
+    assert lines(story, last=1) == ["is being ended as cancelled: enough"]
+
+
+def test_a_delivery_is_told_with_its_next_try() -> None:
+    story = Story(a_request(job=NOTIFIED)).ends(answer="A.").delivers("waiting", at("07:00:00")).delivers("delivered")
+    assert lines(story, last=4) == [
+        "delivery to ci: waiting: the receiver answered; serve tries again at 2026-12-01 07:00:00 UTC",
+        "delivery to ci: delivered (attempt 2): the receiver answered",
+    ]
+
+
+def test_the_summary_names_refused_calls_and_what_was_used() -> None:
+    story = Story().says(says("", call("change", path="a"))).refuses("1.1", "not here").says(says("Done."))
+    assert list(summary(story.ends(answer="Done.").state, Ink())) == [
+        "refused  change path=a: not here",
+        "done · 8.0 s · 2 iterations · 1 call (1 refused) · 20 tokens · 0.0020 USD",
+    ]
+
+
+def test_the_summary_of_a_scripted_run_says_so() -> None:
+    story = Story(a_request(scripted=True)).ends(Outcome.FAILED, reason="the script ends here")
+    assert list(summary(story.state, Ink())) == [
+        "failed: the script ends here · 2.0 s · 0 iterations · 0 calls · scripted: no model was called"
+    ]
+
+
+def test_there_is_no_summary_of_a_run_that_goes_on() -> None:
+    assert list(summary(Story().state, Ink())) == []
+
+
+def test_it_says_what_a_run_is_doing_now() -> None:
+    now = at("06:00:33")
+    doings = {
+        "waiting for m · 30 s": Story().asks(),
+        "look path=a · 27 s": Story().says(says("", call("look", path="a"))).starts("1.1"),
+        "asks the model again in 27 s": Story().fails(retry_at=at("06:01:00")),
+        "": Story().ends(),
+    }
+    assert {doing(story.state, now): story for story in doings.values()} == doings

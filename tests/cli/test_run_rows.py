@@ -1,0 +1,69 @@
+"""Runs as rows, and one of them with all that is known of it."""
+
+from __future__ import annotations
+
+from zoneinfo import ZoneInfo
+
+from kova_auto.cli.ink import Ink
+from kova_auto.cli.listing import listing
+from kova_auto.cli.run_rows import HEAD, cells, run_json, run_lines
+from kova_auto.core.job import Outcome
+from kova_auto.core.view import run_row
+from tests.story import Story
+from tests.support import a_job, a_request, call, says
+
+BERLIN = ZoneInfo("Europe/Berlin")
+WHY = "why " * 50
+NOTIFIED = a_job(notify=[{"endpoint": "ci"}])
+
+
+def a_finished_story() -> Story:
+    story = Story(a_request(scripted=True, job=NOTIFIED, inputs={"branch": "main"}))
+    story.says(says("", call("look", path="a"), call("change"))).does("1.1", "seen").refuses("1.2", "not here")
+    return story.says(says("All\x07 is well.\n")).ends(answer="All\x07 is well.\n").delivers("delivered")
+
+
+def test_a_list_fits_its_place_and_says_what_must_not_be_forgotten() -> None:
+    row = run_row(Story(a_request(scripted=True, staged=True)).ends(Outcome.FAILED, reason=WHY).state)
+    assert listing(HEAD, [cells(row, BERLIN)], Ink(width=120)).splitlines() == [
+        "RUN                       ASKED FOR                  STATUS                    CALLS  TOKENS  ANSWER",
+        f"nightly@20261201T060000Z  2026-12-01 07:00:00+01:00  failed, staged, scripted  0      0       {WHY[:35]}…",
+    ]
+
+
+def test_a_run_is_shown_with_all_that_is_known_of_it() -> None:
+    assert list(run_lines(a_finished_story().state, BERLIN, Ink())) == [
+        "run nightly@20261201T060000Z",
+        "  status      done, scripted",
+        "  why         the model asked for nothing more and gave its answer",
+        "  job         nightly /jobs/nightly.toml",
+        "  model       test/model (scripted: no model was called)",
+        "  mode        agent, read-only",
+        "  workspace   /srv/app",
+        "  inputs      branch=main",
+        "  asked for   2026-12-01 07:00:00+01:00",
+        "  started     2026-12-01 07:00:01+01:00",
+        "  finished    2026-12-01 07:00:12+01:00",
+        "  took        11.0 s, attempt 1, 2 iterations",
+        "  used        20 tokens · 0.0020 USD",
+        "",
+        "calls",
+        "  1.1  look path=a  allow (test.allow)",
+        "      ok: seen",
+        "  1.2  change  deny (test.deny)",
+        "      denied: not here",
+        "",
+        "deliveries",
+        "  msg_ne7vuvsaxkdfakb5gmhfzpj6bv  ci  delivered, 1 attempt: the receiver answered",
+        "",
+        "answer",
+        "All is well.",
+    ]
+
+
+def test_a_program_gets_every_call_and_delivery() -> None:
+    story = a_finished_story()
+    shown = run_json(story.state, story.events)
+    assert list(shown) == ["run", "why", "answer", "calls", "deliveries"]
+    assert shown["answer"] == "All\x07 is well.\n"
+    assert shown["run"] == run_row(story.state).model_dump(mode="json")
