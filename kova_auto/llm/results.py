@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 from typing import Final
 
 from pydantic import JsonValue
@@ -14,6 +15,9 @@ from kova_auto.core.message import AssistantMessage, Message, Part, ResultStatus
 from kova_auto.llm.script import Script
 
 _NUMBERED: Final = re.compile(r" *\d+\t")
+_NOTE: Final = re.compile(r"\[.* .*\]")
+_SEARCHES: Final = frozenset({"glob", "grep"})  # neither prints a line of its own that looks like a note
+_SILENT: Final = ["[no output]"]
 _EXIT: Final = re.compile(r"^\[exit code (-?\d+)\]$", re.MULTILINE)
 
 
@@ -40,10 +44,21 @@ class Result:
         return self.text.removesuffix("\n").split("\n") if self.text else []
 
     @cached_property
+    def notes(self) -> list[str]:
+        """Return what the tool itself says in brackets, as that there is more, or nothing at all."""
+        if not self.ok:
+            return []
+        if self.tool == "read":
+            return [line for line in self.raw_lines if not _NUMBERED.match(line)]
+        if self.tool in _SEARCHES:
+            return list(takewhile(_NOTE.fullmatch, reversed(self.raw_lines)))[::-1]
+        return self.raw_lines if self.raw_lines == _SILENT else []
+
+    @cached_property
     def lines(self) -> list[str]:
-        """Return the lines; of a file that was read only its own, without their numbers."""
+        """Return the lines without the tool's notes; of a file that was read only its own, without their numbers."""
         if self.tool != "read" or not self.ok:
-            return self.raw_lines
+            return self.raw_lines[: len(self.raw_lines) - len(self.notes)]
         return [line[match.end() :] for line in self.raw_lines if (match := _NUMBERED.match(line))]
 
     @property

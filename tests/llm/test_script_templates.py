@@ -56,6 +56,30 @@ def test_a_template_says_what_came_back(template: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("tool", "text", "lines", "notes"),
+    [
+        (
+            "glob",
+            "[id]/\n[id]/a.py\n[5 more of 205; narrow it]",
+            ["[id]/", "[id]/a.py"],
+            ["[5 more of 205; narrow it]"],
+        ),
+        ("glob", "[nothing fits; 0 files were looked at]", [], ["[nothing fits; 0 files were looked at]"]),
+        ("grep", "a.py:1:[ x ]\n[too many]\n[stopped: slow]", ["a.py:1:[ x ]"], ["[too many]", "[stopped: slow]"]),
+        ("bash", "[no output]", [], ["[no output]"]),
+        ("bash", "[a b]\n", ["[a b]"], []),
+        ("read", "1\t[a b]\n[1 more lines of 2]", ["[a b]"], ["[1 more lines of 2]"]),
+        ("read", "[the file is empty]", [], ["[the file is empty]"]),
+    ],
+)
+def test_what_a_tool_says_about_its_result_is_no_line_of_it(
+    tool: str, text: str, lines: list[str], notes: list[str]
+) -> None:
+    result = Result(tool, {}, "ok", text)
+    assert (result.lines, result.notes, result.line_count) == (lines, notes, len(lines))
+
+
+@pytest.mark.parametrize(
     ("value", "filled"),
     [
         ("{{ results.readme.line_count }}", 3),
