@@ -34,7 +34,3 @@ class Presses:
         """Take the wish that this process ends."""
         self.once.set()
         self.leave.set()
-
-    async def another(self) -> None:
-        """Wait for one more press than there have been."""
-        await (self.leave if self.once.is_set() else self.once).wait()

@@ -32,6 +32,7 @@ class Through:
 
     Attributes:
         patience: How long deliveries are waited for.
+        glance_s: How often it is looked whether anything has changed, seconds.
     """
 
     connection: Connection
@@ -40,8 +41,10 @@ class Through:
     presses: Presses
     clock: Clock
     patience: timedelta = PATIENCE
+    glance_s: float = GLANCE_S
     _glanced: asyncio.Event = field(default_factory=asyncio.Event)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
+    _has_cancelled: bool = False
 
     async def catch_up(self, *, is_shown: bool = False) -> None:
         """Take in what has happened so far."""
@@ -67,10 +70,10 @@ class Through:
         if not self.owed:
             return True
         if house is None:
-            return await self._reach(self._sees(lambda: self._is_told(deadline)), self.presses.another())
+            return await self._reach(self._sees(lambda: self._is_told(deadline)), self._another())
         from kova_auto.app.serving import deliver_one
 
-        return await self._reach(deliver_one(house, self.run_id, patience=self.patience), self.presses.another())
+        return await self._reach(deliver_one(house, self.run_id, patience=self.patience), self._another())
 
     async def to_end(self) -> bool:
         """Show the run until it has finished, doing nothing for it; False where it was left before.
@@ -81,7 +84,7 @@ class Through:
         await self.catch_up(is_shown=True)
         if house and house.settings.database == "sqlite":
             return True
-        return await self._reach(self._sees(self._is_over), self.presses.another())
+        return await self._reach(self._sees(self._is_over), self._another())
 
     @property
     def owed(self) -> list[Owed]:
@@ -115,7 +118,7 @@ class Through:
             await asyncio.gather(following, leaving, reaching, return_exceptions=True)
             self.account.screen.status("")
         await self.catch_up(is_shown=True)
-        return leaving not in done
+        return reaching in done
 
     async def _end(self, reaching: asyncio.Task[object]) -> None:
         """Let what is under way be written down, but not for long."""
@@ -130,12 +133,12 @@ class Through:
         lost = 0
         while True:
             try:
-                facts = await self.connection.control.events(self.run_id, self.account.seq, GLANCE_S)
+                facts = await self.connection.control.events(self.run_id, self.account.seq, self.glance_s)
                 lost = 0
             except JournalBusyError:
                 if (lost := lost + 1) > _LOST:
                     raise
-                await asyncio.sleep(GLANCE_S)
+                await asyncio.sleep(self.glance_s)
                 continue
             self.account.take(facts)
             self.account.show_doing(self.clock.now())
@@ -146,9 +149,14 @@ class Through:
             self._glanced.clear()
             await self._glanced.wait()
 
+    async def _another(self) -> None:
+        """Wait for a Ctrl-C that has not been heeded yet."""
+        await (self.presses.leave if self._has_cancelled else self.presses.once).wait()
+
     async def _cancel(self) -> None:
         await self.presses.once.wait()
-        if not self.presses.leave.is_set():
+        if not (self.presses.leave.is_set() or self._rests()):
+            self._has_cancelled = True
             self.account.screen.line("ending the run; Ctrl-C again leaves it as it is, to go on under the next service")
             with contextlib.suppress(IllegalEventError):
                 await self.connection.control.cancel(self.run_id, "terminal", "interrupted in the terminal")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from io import StringIO
 
 
@@ -10,6 +11,23 @@ class Terminal(StringIO):
 
     def isatty(self) -> bool:
         return True
+
+
+class Paper(StringIO):
+    """Keep what is written, and let a test wait for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._written = asyncio.Event()
+
+    def write(self, text: str, /) -> int:
+        self._written.set()
+        return super().write(text)
+
+    async def holds(self, text: str) -> None:
+        while text not in self.getvalue():
+            self._written.clear()
+            await self._written.wait()
 
 
 def rows(written: str) -> list[str]:
