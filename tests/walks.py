@@ -58,7 +58,7 @@ def walk(state: RunState, chance: Random, steps: int) -> Iterator[tuple[RunState
     now = state.request.at
     for _ in range(steps):
         now += timedelta(seconds=1)
-        events = [event for event in _candidates(state, now) if follows(state, event)]
+        events = [event for event in candidates(state, now) if follows(state, event)]
         kinds = Counter(event.kind for event in events)
         weights = [(1 if isinstance(event, _ASIDE) else 9) / kinds[event.kind] for event in events]
         event = chance.choices(events, weights)[0]
@@ -75,7 +75,8 @@ def follows(state: RunState, event: Event) -> bool:
     return True
 
 
-def _candidates(state: RunState, now: datetime) -> Iterator[Event]:
+def candidates(state: RunState, now: datetime) -> Iterator[Event]:
+    """Yield a fact of every kind, whether it may follow or not."""
     yield RunAcquired(at=now, epoch=state.epoch + 1, worker="walker")
     yield ContextAssembled(at=now, system="Be brief.", prompt=(TextPart(text="Look."),), tools=())
     yield from _about_model(state, now)

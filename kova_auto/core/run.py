@@ -150,9 +150,14 @@ class RunState:
         """Return where the run is."""
         if self.finished:
             return Execution.FINISHED
-        if any(self.calls[call].awaits_person for call in self.open_calls):
+        if self.unsettled and self.unsettled.awaits_person:
             return Execution.SUSPENDED
         return Execution.RUNNING if self.epoch and self.started_at else Execution.QUEUED
+
+    @property
+    def unsettled(self) -> CallState | None:
+        """Return the open call that is settled next, in the model's order."""
+        return next((self.calls[call] for call in self.open_calls if self.calls[call].result is None), None)
 
     @property
     def background(self) -> tuple[ProcessStarted, ...]:
@@ -165,11 +170,10 @@ class RunState:
         Raises:
             IllegalEventError: The run has no such call.
         """
-        try:
-            return self.calls[call_id]
-        except KeyError as exc:
+        if call_id not in self.calls:
             msg = f"run {self.run_id} has no call {call_id}"
-            raise IllegalEventError(msg) from exc
+            raise IllegalEventError(msg)
+        return self.calls[call_id]
 
     def changing(self, call_id: CallId, **changes: object) -> RunState:
         """Return this state with one call changed."""
@@ -241,7 +245,7 @@ def _apply(state: RunState, event: Event) -> RunState:
                 raise _refuse(state, event, "its context is assembled")
             return replace(state, context=event)
         case ModelCallStarted():
-            if state.calling or _unsettled(state):
+            if state.calling or state.unsettled:
                 raise _refuse(state, event, "a call is open")
             return replace(state, calling=event, model_calls=state.model_calls + 1)
         case ModelReplied():
@@ -278,10 +282,6 @@ def _apply(state: RunState, event: Event) -> RunState:
             return _finished(state, event)
         case _:
             assert_never(event)
-
-
-def _unsettled(state: RunState) -> bool:
-    return any(state.calls[call].result is None for call in state.open_calls)
 
 
 def _acquired(state: RunState, event: RunAcquired) -> RunState:
@@ -363,7 +363,7 @@ def _call_finished(state: RunState, event: CallFinished) -> RunState:
 
 
 def _finished(state: RunState, event: RunFinished) -> RunState:
-    if _unsettled(state):
+    if state.unsettled:
         raise _refuse(state, event, "a call has no result yet")
     owed = for_outcome(state.request, state.seq + 1, event)
     return replace(state, finished=event, finished_at=event.at, calling=None, deliveries={**state.deliveries, **owed})

@@ -119,7 +119,7 @@ def next_step(state: RunState, now: datetime) -> Step:
     if state.stop:
         return _stopping(state, state.stop.outcome, state.stop.reason)
     if state.request.blocked:
-        return Finish(Outcome.BLOCKED, reason=state.request.blocked)
+        return _stopping(state, Outcome.BLOCKED, state.request.blocked)
     if state.deaths >= DEATHS:
         return _stopping(state, Outcome.FAILED, f"{state.deaths} workers died in a row at this step")
     if state.not_before and now < state.not_before and not state.context:
@@ -128,20 +128,16 @@ def next_step(state: RunState, now: datetime) -> Step:
         return _stopping(state, reached.outcome, reached.reason)
     if state.context is None:
         return AssembleContext()
-    for call_id in state.open_calls:
-        call = state.calls[call_id]
-        if call.result is None:
-            return _settle(state, call, now)
+    if call := state.unsettled:
+        return _settle(state, call, now)
     return _after_calls(state, now)
 
 
 def _stopping(state: RunState, outcome: Outcome, reason: str) -> Step:
-    for call_id in state.open_calls:
-        call = state.calls[call_id]
-        if call.result is None:
-            if call.in_doubt or call.started:
-                return Recover(call_id, replay=False)
-            return Refuse(call_id, f"the run was ended before this call: {reason}", ResultStatus.CANCELLED)
+    if call := state.unsettled:
+        if call.in_doubt or call.started:
+            return Recover(call.call.id, replay=False)
+        return Refuse(call.call.id, f"the run was ended before this call: {reason}", ResultStatus.CANCELLED)
     return Finish(outcome, answer=last_text(state), reason=reason, partial=bool(state.replies[state.first_reply :]))
 
 

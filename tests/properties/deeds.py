@@ -1,0 +1,122 @@
+"""What a worker writes down for each step, its outcomes drawn at random."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Protocol, TypeVar, assert_never
+
+from hypothesis import strategies as st
+
+from kova_auto.core.approval.levels import Decision, Ruling
+from kova_auto.core.event import (
+    ApprovalDecided,
+    ApprovalRequested,
+    CallAdjudicated,
+    CallFinished,
+    CallStarted,
+    ContextAssembled,
+    Event,
+    ModelCallFailed,
+    ModelCallStarted,
+    RunAcquired,
+    RunFinished,
+)
+from kova_auto.core.ids import CallId
+from kova_auto.core.message import ModelReply, ResultStatus, TextPart, ToolResult, told
+from kova_auto.core.run import RunState
+from kova_auto.core.step import (
+    Adjudicate,
+    AskPerson,
+    AssembleContext,
+    AwaitApproval,
+    AwaitUntil,
+    CallModel,
+    Execute,
+    ExpireApproval,
+    Finish,
+    Recover,
+    Refuse,
+    Rest,
+    Step,
+)
+from tests.support import call, replied, ruled, says
+
+T = TypeVar("T")
+
+
+class Draw(Protocol):
+    """Choose one of a strategy's values."""
+
+    def __call__(self, strategy: st.SearchStrategy[T], /) -> T: ...
+
+
+READS, LISTS = call("read", path="a"), call("bash", command="ls")
+REPLIES = st.sampled_from(
+    [says("Hm.", READS), says("", READS, LISTS), says("More.", LISTS, LISTS, READS), says("So."), says(" ")]
+)
+RESULTS = st.sampled_from(
+    [
+        told(ResultStatus.OK, "so it was"),
+        told(ResultStatus.ERROR, "it broke"),
+        ToolResult(status=ResultStatus.OK, parts=(), concludes="nothing_to_report"),
+    ]
+)
+
+
+def recorded(step: Step, state: RunState, now: datetime, draw: Draw) -> Iterator[Event]:
+    """Yield the facts of one step, done by a worker that has just taken the run; nothing for a resting one."""
+    if not isinstance(step, AwaitApproval | AwaitUntil | Rest):
+        yield RunAcquired(at=now, epoch=state.epoch + 1, worker="one", lease_broken=draw(st.booleans()))
+    match step:
+        case AwaitApproval() | AwaitUntil() | Rest():
+            return
+        case AssembleContext():
+            yield ContextAssembled(at=now, system="Be brief.", prompt=(TextPart(text="Look."),), tools=())
+        case CallModel(iteration):
+            yield from _model(iteration, now, draw)
+        case Finish(outcome, answer, reason, partial):
+            yield RunFinished(at=now, outcome=outcome, answer=answer, reason=reason, partial=partial)
+        case _:
+            yield from _call(step, now, draw)
+
+
+def _model(iteration: int, now: datetime, draw: Draw) -> Iterator[Event]:
+    yield ModelCallStarted(at=now, iteration=iteration, model="test/model", request_hash="hash")
+    reply: ModelReply | None = draw(st.none() | REPLIES)
+    if reply:
+        yield replied(iteration, reply, when=now)
+        return
+    why = {"error": "ModelUnavailable", "message": "busy"}
+    later = draw(st.none() | st.just(now + timedelta(seconds=30)))
+    yield ModelCallFailed(at=now, iteration=iteration, retryable=draw(st.booleans()), retry_at=later, **why)
+
+
+def _call(
+    step: Adjudicate | AskPerson | ExpireApproval | Refuse | Execute | Recover, now: datetime, draw: Draw
+) -> Iterator[Event]:
+    key = step.call_id
+    match step:
+        case Adjudicate():
+            yield CallAdjudicated(at=now, call_id=key, verdict=ruled(draw(st.sampled_from(Ruling))))
+        case AskPerson():
+            yield ApprovalRequested(at=now, call_id=key, expires_at=now + timedelta(hours=1))
+        case ExpireApproval():
+            yield ApprovalDecided(at=now, call_id=key, decision=Decision.DENY, by="timeout")
+        case Refuse(reason=reason, status=status):
+            yield CallFinished(at=now, call_id=key, result=told(status, reason))
+        case Execute():
+            yield from _effect(key, now, draw)
+        case Recover(replay=replay):
+            if replay and draw(st.booleans()):
+                yield from _effect(key, now, draw)
+            else:
+                yield CallFinished(at=now, call_id=key, result=told(ResultStatus.UNKNOWN, "it was cut off"))
+        case _:
+            assert_never(step)
+
+
+def _effect(key: CallId, now: datetime, draw: Draw) -> Iterator[Event]:
+    yield CallStarted(at=now, call_id=key)
+    if draw(st.integers(0, 4)):
+        yield CallFinished(at=now, call_id=key, result=draw(RESULTS))
