@@ -6,16 +6,12 @@ next; that is `core/step.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from enum import StrEnum
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import reduce
 from typing import assert_never
 
-from pydantic import JsonValue
-
-from kova_auto.core.approval.levels import Decision, Ruling, Verdict
+from kova_auto.core.approval.levels import Ruling
 from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.event import (
     ApprovalDecided,
@@ -39,151 +35,12 @@ from kova_auto.core.event import (
     StopRequested,
     WritePlanned,
 )
-from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
-from kova_auto.core.job import Job, Outcome
-from kova_auto.core.message import ResultStatus, ToolCall, ToolResult, Usage
-from kova_auto.core.owed import Owed, for_approval, for_outcome
+from kova_auto.core.job import Outcome
+from kova_auto.core.message import ResultStatus
+from kova_auto.core.owed import for_approval, for_outcome
+from kova_auto.core.state import CallState, Execution, RunState, opened
 
-NO_USAGE = Usage(cost_usd=0.0)
-
-
-class Execution(StrEnum):
-    """Say where a run is, whatever came of it."""
-
-    QUEUED = "queued"
-    RUNNING = "running"
-    SUSPENDED = "suspended"
-    FINISHED = "finished"
-
-
-@dataclass(frozen=True, slots=True)
-class CallState:
-    """Hold what is known of one tool call.
-
-    Attributes:
-        in_doubt: It was started and its worker is gone: it may or may not have happened.
-    """
-
-    call: ToolCall
-    verdict: Verdict | None = None
-    approval: ApprovalRequested | None = None
-    decision: ApprovalDecided | None = None
-    started: CallStarted | None = None
-    in_doubt: bool = False
-    process: ProcessStarted | None = None
-    planned: tuple[WritePlanned, ...] = ()
-    result: ToolResult | None = None
-
-    @property
-    def awaits_person(self) -> bool:
-        """Say whether somebody was asked and has not answered."""
-        return self.approval is not None and self.decision is None and self.result is None
-
-    @property
-    def permitted(self) -> bool:
-        """Say whether its verdict, or the person who was asked, lets it run."""
-        if self.decision:
-            return self.decision.decision is not Decision.DENY
-        return self.verdict is not None and self.verdict.ruling is Ruling.ALLOW
-
-
-@dataclass(frozen=True, slots=True)
-class RunState:
-    """Hold everything that a run's facts say; every field is computed from them.
-
-    Attributes:
-        seq: Position of the last fact, from 1.
-        attempt: From 1; a retry starts the next.
-        first_reply: Index in `replies` where this attempt begins.
-        open_calls: Calls of the newest reply, in the model's order.
-        failures: Model calls that failed since the last reply.
-        deaths: Workers lost in a row without anything having come of them.
-        ran_s: Running time of this attempt, seconds; suspended and dead stretches do not count.
-        seen: Content hash of each file as the model last read or wrote it.
-    """
-
-    request: RunRequested
-    seq: int = 1
-    epoch: int = 0
-    attempt: int = 1
-    started_at: datetime | None = None
-    last_at: datetime | None = None
-    ran_s: float = 0.0
-    context: ContextAssembled | None = None
-    replies: tuple[ModelReplied, ...] = ()
-    first_reply: int = 0
-    calls: Mapping[CallId, CallState] = field(default_factory=dict)
-    open_calls: tuple[CallId, ...] = ()
-    calling: ModelCallStarted | None = None
-    model_calls: int = 0
-    failures: int = 0
-    deaths: int = 0
-    failure: ModelCallFailed | None = None
-    usage: Usage = NO_USAGE
-    denials: int = 0
-    concludes: str | None = None
-    seen: Mapping[str, BlobHash] = field(default_factory=dict)
-    todo: tuple[dict[str, JsonValue], ...] = ()
-    stop: StopRequested | None = None
-    finished: RunFinished | None = None
-    finished_at: datetime | None = None
-    not_before: datetime | None = None
-    deliveries: Mapping[DeliveryId, Owed] = field(default_factory=dict)
-
-    @property
-    def run_id(self) -> RunId:
-        """Return the run's id."""
-        return self.request.run_id
-
-    @property
-    def job(self) -> Job:
-        """Return the job as it was when the run was opened."""
-        return self.request.job
-
-    @property
-    def iteration(self) -> int:
-        """Return how many replies this run has had, over all its attempts."""
-        return len(self.replies)
-
-    @property
-    def execution(self) -> Execution:
-        """Return where the run is."""
-        if self.finished:
-            return Execution.FINISHED
-        if self.unsettled and self.unsettled.awaits_person:
-            return Execution.SUSPENDED
-        return Execution.RUNNING if self.epoch and self.started_at else Execution.QUEUED
-
-    @property
-    def unsettled(self) -> CallState | None:
-        """Return the open call that is settled next, in the model's order."""
-        return next((self.calls[call] for call in self.open_calls if self.calls[call].result is None), None)
-
-    @property
-    def background(self) -> tuple[ProcessStarted, ...]:
-        """Return the processes of this attempt that outlive their calls."""
-        return tuple(c.process for c in self.calls.values() if c.process is not None and c.process.background)
-
-    def call(self, call_id: CallId) -> CallState:
-        """Return what is known of a call.
-
-        Raises:
-            IllegalEventError: The run has no such call.
-        """
-        if call_id not in self.calls:
-            msg = f"run {self.run_id} has no call {call_id}"
-            raise IllegalEventError(msg)
-        return self.calls[call_id]
-
-    def changing(self, call_id: CallId, **changes: object) -> RunState:
-        """Return this state with one call changed."""
-        changed = replace(self.call(call_id), **changes)  # type: ignore[arg-type]  # names are checked by `replace`
-        return replace(self, calls={**self.calls, call_id: changed})
-
-
-def opened(event: RunRequested) -> RunState:
-    """Return the state of a run that has only been asked for."""
-    return RunState(request=event)
+__all__ = ["CallState", "Execution", "RunState", "apply", "fold", "opened"]
 
 
 def fold(events: Iterable[Event]) -> RunState:
@@ -254,6 +111,33 @@ def _apply(state: RunState, event: Event) -> RunState:
             if not state.calling:
                 raise _refuse(state, event, "no model call is open")
             return replace(state, calling=None, failure=event, failures=state.failures + 1)
+        case (
+            CallAdjudicated()
+            | ApprovalRequested()
+            | ApprovalDecided()
+            | CallStarted()
+            | ProcessStarted()
+            | WritePlanned()
+            | CallFinished()
+        ):
+            return _call(state, event)
+        case StopRequested():
+            if state.stop:
+                raise _refuse(state, event, f"it is stopping already ({state.stop.outcome})")
+            return replace(state, stop=event)
+        case RunFinished():
+            return _finished(state, event)
+        case _:
+            assert_never(event)
+
+
+_AboutCall = (
+    CallAdjudicated | ApprovalRequested | ApprovalDecided | CallStarted | ProcessStarted | WritePlanned | CallFinished
+)
+
+
+def _call(state: RunState, event: _AboutCall) -> RunState:
+    match event:
         case CallAdjudicated():
             if state.call(event.call_id).verdict or state.call(event.call_id).result:
                 raise _refuse(state, event, f"call {event.call_id} is settled")
@@ -274,12 +158,6 @@ def _apply(state: RunState, event: Event) -> RunState:
             return state.changing(event.call_id, planned=(*state.call(event.call_id).planned, event))
         case CallFinished():
             return _call_finished(state, event)
-        case StopRequested():
-            if state.stop:
-                raise _refuse(state, event, f"it is stopping already ({state.stop.outcome})")
-            return replace(state, stop=event)
-        case RunFinished():
-            return _finished(state, event)
         case _:
             assert_never(event)
 
