@@ -1,0 +1,43 @@
+"""What every command pays for: nothing heavy is imported by those that need nothing heavy."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = {
+    "alembic",
+    "bs4",
+    "httpcore",
+    "httpx",
+    "jinja2",
+    "jsonschema",
+    "markdownify",
+    "psycopg",
+    "sqlalchemy",
+    "sqlmodel",
+}
+JOB = 'prompt = "Look."\nworkspace = "."\nschedule.cron = "0 7 * * *"\n'
+
+
+def imported(*arguments: str, home: Path) -> set[str]:
+    """Return the top-level packages that a command has imported, once it has ended well."""
+    command = [sys.executable, "-X", "importtime", "-m", "kova_auto", *arguments]
+    done = subprocess.run(command, cwd=home, env={"HOME": str(home)}, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    lines = (line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:"))
+    return {name.partition(".")[0] for name in lines}
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["jobs", "--help"], ["jobs", "check", "nightly.toml"], ["jobs", "schema"]]
+)
+def test_a_light_command_imports_nothing_heavy(arguments: list[str], tmp_path: Path) -> None:
+    (tmp_path / "nightly.toml").write_text(JOB)
+    found = imported(*arguments, home=tmp_path)
+
+    assert "kova_auto" in found
+    assert found & HEAVY == set()
