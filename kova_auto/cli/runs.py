@@ -161,10 +161,11 @@ def undo(run: RunArgument, *, config: ConfigOption = None) -> None:
     undone = change(settings_of(config), question, kind="runs")
     for path in undone.restored:
         say(f"restored {clean(path)}")
-    for path in undone.refused:
-        complain(f"{clean(path)} has changed since the run wrote it", "refused")
+    for file in undone.refused:
+        complain(clean(file), "refused")
     if undone.refused:
-        complain("nothing was restored: runs diff shows what the run wrote")
+        left = "these files were left as they are" if undone.restored else "nothing was touched"
+        complain(f"{left}; kova-auto runs diff shows what the run wrote")
         raise typer.Exit(FAILED)
     if not undone.restored:
         say("There is nothing to restore: the run changed no file.")

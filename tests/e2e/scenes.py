@@ -1,0 +1,155 @@
+"""A home with scripted jobs, a receiver to tell, and programs that run beside the test."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent
+
+from kova_auto.clock import SystemClock
+from kova_auto.core.delivery.signature import SigningSecret, spell_secret
+from kova_auto.delivery.receiver import Receiver
+from tests.cli.command import Home
+from tests.support import ROOT
+
+SECRET = bytes(range(32))
+SPELLED = spell_secret(SECRET)
+WAIT_S = 60
+
+READS = """
+[[turns]]
+text = "I look."
+[[turns.calls]]
+id = "notes"
+tool = "read"
+args = { file_path = "notes.txt" }
+[[turns]]
+text = "It says: {{ results.notes.lines[0] }}"
+"""
+WRITES = """
+[[turns]]
+text = "I write."
+[[turns.calls]]
+id = "made"
+tool = "write"
+args = { file_path = "made.txt", content = "made\\n" }
+[[turns]]
+text = "{% if results.made.ok %}It is written.{% else %}It is not: {{ results.made.text }}{% endif %}"
+"""
+SLEEPS = """
+[[turns]]
+text = "I sleep."
+[[turns.calls]]
+id = "nap"
+tool = "bash"
+args = { command = "sleep 60" }
+[[turns]]
+text = "The nap ended as {{ results.nap.status }}."
+"""
+UNCONFINED = 'automation = "full"\n[permissions]\nsandbox = "off"\n'
+"""Needs no confinement, which not every machine that runs tests can prove."""
+
+
+@dataclass(frozen=True)
+class Scene(Home):
+    """Hold a home with a workspace in it."""
+
+    @property
+    def workspace(self) -> Path:
+        return self.path / "work"
+
+    @property
+    def database(self) -> Path:
+        return self.path / ".local" / "share" / "kova-auto" / "kova-auto.db"
+
+    def scripted(self, name: str, script: str, more: str = "") -> None:
+        """Write a job that a script plays; `more` are further keys and tables."""
+        self.workspace.mkdir(exist_ok=True)
+        (self.workspace / "notes.txt").write_text("first line\nsecond line\n")
+        self.job(name, f'prompt = "Look."\nworkspace = "{self.workspace}"\nscript = "{name}.script.toml"\n{more}')
+        (self.jobs / f"{name}.script.toml").write_text(script)
+
+    def secret(self) -> None:
+        """Write the endpoint's secret, for its owner alone."""
+        path = self.config / "secret"
+        path.touch(mode=0o600)
+        path.write_text(SPELLED)
+
+    def start(self, *args: str, **environ: str) -> Program:
+        """Start the command beside the test."""
+        return Program(
+            subprocess.Popen(
+                [sys.executable, "-m", "kova_auto", *args],
+                cwd=ROOT,
+                env={"HOME": str(self.path), "PATH": os.defpath, **environ},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        )
+
+
+class Program:
+    """Be a command that runs beside the test; it is killed where it does not come to what is waited for."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.notes = ""
+        self._watchdog = threading.Timer(WAIT_S, process.kill)
+        self._watchdog.start()
+
+    def says(self, pattern: str) -> str:
+        """Return the first line on standard error that holds this."""
+        assert self.process.stderr
+        for line in self.process.stderr:
+            self.notes += line
+            if re.search(pattern, line):
+                return line
+        message = f"wanted {pattern!r}, found {self.notes}"
+        raise AssertionError(message)
+
+    def signal(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def ends(self) -> int:
+        """Return the exit code, once it has ended."""
+        out, err = self.process.communicate()
+        self._watchdog.cancel()
+        self.answer, self.notes = out, self.notes + err
+        return self.process.returncode
+
+
+@contextmanager
+def receiving() -> Iterator[Receiver]:
+    """Give a receiver that listens in a thread of its own."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    receiver = Receiver((SigningSecret(SECRET),), SystemClock().now)
+    try:
+        asyncio.run_coroutine_threadsafe(receiver.__aenter__(), loop).result(WAIT_S)
+        yield receiver
+    finally:
+        asyncio.run_coroutine_threadsafe(receiver.__aexit__(None, None, None), loop).result(WAIT_S)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+def endpoint(url: str, **keys: str) -> str:
+    """Return settings with one endpoint, whose secret lies in a file beside them."""
+    more = "".join(f"{key} = {value}\n" for key, value in keys.items())
+    return dedent(f"""
+        [endpoints.ci]
+        url = "{url}"
+        secret = {{ file = "secret" }}
+        """) + (more or 'allow_http = true\nallow_cidrs = ["127.0.0.0/8"]\n')
