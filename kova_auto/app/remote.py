@@ -153,7 +153,7 @@ async def _dial(path: Path) -> Talk:
     try:
         return await asyncio.open_unix_connection(path, limit=LONGEST_LINE)
     except (OSError, ValueError) as exc:
-        msg = f"another process owns the database and does not listen at {path}; try again in a moment"
+        msg = f"the service does not answer at {path}; try again in a moment"
         raise JournalBusyError(msg) from exc
 
 

@@ -117,8 +117,10 @@ class Through:
             await self._end(reaching)
             await asyncio.gather(following, leaving, reaching, return_exceptions=True)
             self.account.screen.status("")
+        if reaching not in done:
+            return False
         await self.catch_up(is_shown=True)
-        return reaching in done
+        return True
 
     async def _end(self, reaching: asyncio.Task[object]) -> None:
         """Let what is under way be written down, but not for long."""
@@ -135,9 +137,10 @@ class Through:
             try:
                 facts = await self.connection.control.events(self.run_id, self.account.seq, self.glance_s)
                 lost = 0
-            except JournalBusyError:
+            except JournalBusyError as exc:
                 if (lost := lost + 1) > _LOST:
-                    raise
+                    msg = f"{exc}; kova-auto runs tail {self.run_id} follows the run on"
+                    raise JournalBusyError(msg) from exc
                 await asyncio.sleep(self.glance_s)
                 continue
             self.account.take(facts)

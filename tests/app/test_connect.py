@@ -137,7 +137,7 @@ async def test_a_service_that_ends_in_the_middle_of_a_question_is_an_error_and_i
         await clerk.asked.wait()
     with pytest.raises(JournalBusyError, match="went away"):
         await waiting
-    with pytest.raises(JournalBusyError, match="does not listen"):
+    with pytest.raises(JournalBusyError, match="does not answer"):
         await control.status()
     async with a_service(settings, Clerk()):
         assert (await control.status()).pid == os.getpid()

@@ -23,6 +23,7 @@ from tests.support import ROOT
 SECRET = bytes(range(32))
 SPELLED = spell_secret(SECRET)
 WAIT_S = 60
+COMMAND = (sys.executable, "-m", "kova_auto")
 
 READS = """
 [[turns]]
@@ -50,10 +51,12 @@ text = "I sleep."
 [[turns.calls]]
 id = "nap"
 tool = "bash"
-args = { command = "sleep 60" }
+args = { command = "echo > asleep; sleep 60" }
 [[turns]]
 text = "The nap ended as {{ results.nap.status }}."
 """
+ASLEEP = "asleep"
+"""A pipe in the workspace, which the script that sleeps fills as it falls asleep."""
 UNCONFINED = 'automation = "full"\n[permissions]\nsandbox = "off"\n'
 """Needs no confinement, which not every machine that runs tests can prove."""
 
@@ -61,6 +64,10 @@ UNCONFINED = 'automation = "full"\n[permissions]\nsandbox = "off"\n'
 @dataclass(frozen=True)
 class Scene(Home):
     """Hold a home with a workspace in it."""
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return {"HOME": str(self.path), "PATH": os.defpath}
 
     @property
     def workspace(self) -> Path:
@@ -77,6 +84,15 @@ class Scene(Home):
         self.job(name, f'prompt = "Look."\nworkspace = "{self.workspace}"\nscript = "{name}.script.toml"\n{more}')
         (self.jobs / f"{name}.script.toml").write_text(script)
 
+    def sleeper(self) -> None:
+        """Write the job that sleeps."""
+        self.scripted("nap", SLEEPS, UNCONFINED)
+        os.mkfifo(self.workspace / ASLEEP)
+
+    def falls_asleep(self) -> None:
+        """Wait until the command of the job that sleeps has begun."""
+        (self.workspace / ASLEEP).read_bytes()
+
     def secret(self) -> None:
         """Write the endpoint's secret, for its owner alone."""
         path = self.config / "secret"
@@ -87,9 +103,9 @@ class Scene(Home):
         """Start the command beside the test."""
         return Program(
             subprocess.Popen(
-                [sys.executable, "-m", "kova_auto", *args],
+                COMMAND + args,
                 cwd=ROOT,
-                env={"HOME": str(self.path), "PATH": os.defpath, **environ},
+                env={**self.environ, **environ},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
