@@ -38,7 +38,9 @@ List calls that wait for a person, newest first.
 With --json: a list of objects with {", ".join(ApprovalRow.model_fields)}. Instants are UTC.
 """
 _SHOW = """\
-Show a call that waits, or waited, for a person: its arguments in full, and why it is not simply allowed.
+Show a call that waits, or waited, for a person.
+
+Its arguments in full, and why it is not simply allowed.
 
 With --json: approval (as in approvals list), arguments, rule.
 """

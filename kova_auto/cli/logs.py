@@ -62,8 +62,11 @@ def log_service(level: str, environ: Environment) -> None:
 
 def goes_to_journal(environ: Environment) -> bool:
     """Say whether standard error is the stream that systemd connected to its journal."""
+    named = environ.get("JOURNAL_STREAM")
+    if not named:
+        return False
     status = os.fstat(_STANDARD_ERROR)
-    return environ.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"
+    return named == f"{status.st_dev}:{status.st_ino}"
 
 
 def keep_secrets(house: House | None) -> None:

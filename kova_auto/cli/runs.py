@@ -45,7 +45,7 @@ List runs, newest first.
 With --json: a list of objects with {", ".join(RunRow.model_fields)}. Instants are UTC.
 """
 _SHOW = """\
-Show all that is known of a run: status, answer, calls, deliveries.
+Show one run: status, answer, calls, deliveries.
 
 With --json: run (as in runs list), why, answer, calls, deliveries (as in deliveries list).
 """
@@ -55,19 +55,22 @@ Follow a run until it has finished; Ctrl-C leaves it alone.
 With --json each fact is one line, {"seq": its position, "event": {"kind": …, "at": …, …}}. Exit codes as for run.
 """
 _LOOP = f"""\
-Show a run as a loop: iterations, what each was trying to do, what came back, and why it stopped.
+Show a run as a loop, and why it stopped.
+
+Of each iteration: what it was trying to do, what it called, and what came back.
 
 With --json: {", ".join(LoopView.model_fields)}.
 """
 _UNDO = """\
-Take back what a run wrote, with the contents that the journal kept.
+Take back what a run wrote.
 
-Where a file has changed since, nothing is touched: those files are listed, and the exit code is 1.
+The journal kept the contents. Where a file has changed since, nothing is touched: those files are listed, and the exit
+code is 1.
 """
 _RETRY = """\
-Begin a further attempt of a finished run, from its start, and see it through as run does.
+Begin a further attempt of a finished run.
 
-Exit codes as for run.
+It starts anew, and is seen through as by run. Exit codes as for run.
 """
 
 

@@ -88,6 +88,11 @@ def test_a_live_service_runs_what_a_command_asks_for(scene: Scene, service: Prog
     assert "done" in service.says(r"run look\+\S+: done")
 
 
+def test_a_live_service_delivers_to_the_command_that_listens(scene: Scene, service: Program) -> None:
+    result = scene.run("run", "look", "--listen")
+    assert (result.exit_code, "  verified: the signature fits" in result.stderr) == (0, True)
+
+
 def test_a_live_service_takes_answers_and_goes_on(scene: Scene, service: Program) -> None:
     scene.scripted("make", WRITES, '[approval]\nwhen_needed = "suspend"\n')
     assert scene.run("run", "make").exit_code == 3
