@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from kova_auto.core.approval.levels import Mode
 from kova_auto.core.job import JobFile, ScheduleTable
 
+_USUAL = JobFile()
+
 
 def unsupported(job: JobFile) -> Iterator[tuple[str, str]]:
     """Yield each such key with what it may be today."""
@@ -61,5 +63,11 @@ def _extras(job: JobFile) -> Iterator[tuple[str, str]]:
         "permissions.allow_mcp_tools": job.permissions.allow_mcp_tools,
     }
     yield from ((key, "leave it out") for key, value in present.items() if value)
+    changed = {
+        "limits.cancel_grace": job.limits.cancel_grace != _USUAL.limits.cancel_grace,
+        "limits.cost_usd_per_day": job.limits.cost_usd_per_day != _USUAL.limits.cost_usd_per_day,
+        "context.memory": job.context.memory != _USUAL.context.memory,
+    }
+    yield from ((key, "leave it out") for key, is_changed in changed.items() if is_changed)
     if len(job.models) > 1:
         yield "model", "today it names one model, not a chain"

@@ -1,0 +1,84 @@
+"""What a job file may say and this version does not do: such a job is parked, never half obeyed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from kova_auto.core.job import JobFile
+from kova_auto.core.unsupported import unsupported
+
+OBEYED: Mapping[str, object] = {
+    "prompt": "Look.",
+    "model": "openai/gpt-5",
+    "script": "a.script.toml",
+    "mode": "ask",
+    "automation": "full",
+    "isolation": "copy",
+    "schedule": {"cron": "0 7 * * *", "timezone": "Europe/Berlin"},
+    "policy": {"missed": "all", "missed_max": 2, "overlap": "allow", "max_parallel": 2, "start_deadline": "5m"},
+    "limits": {"timeout": "5m", "iterations": 3, "tokens": 9, "cost_usd": 0.5, "denials": 2},
+    "permissions": {"allow_commands": ["git log *"], "web": ["docs.python.org"], "sandbox": "required"},
+    "inputs": {"branch": "main"},
+    "approval": {"when_needed": "suspend", "timeout": "1h", "on_timeout": "keep", "notify": ["desk"]},
+    "notify": [{"endpoint": "ci", "when": "change"}],
+}
+
+
+@pytest.mark.parametrize("schedule", [None, {"every": "1h", "anchor": "2026-01-01T00:00"}, {"at": "2026-12-24T09:00"}])
+def test_what_this_version_does_is_not_named(schedule: Mapping[str, object] | None) -> None:
+    assert list(unsupported(JobFile.model_validate(OBEYED))) == []
+    assert list(unsupported(JobFile.model_validate({**OBEYED, "schedule": schedule}))) == []
+
+
+def test_a_default_that_is_written_out_is_not_named() -> None:
+    written = {
+        "limits": {"cancel_grace": "30s", "cost_usd_per_day": 5.0},
+        "context": {"memory": ["workspace", "global"]},
+    }
+
+    assert list(unsupported(JobFile.model_validate({"prompt": "Look.", **written}))) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "fields"),
+    [
+        ("schedule.on", {"schedule": {"on": "startup"}}),
+        ("schedule.after", {"schedule": {"after": [{"job": "other"}]}}),
+        ("schedule.webhook", {"schedule": {"webhook": "push"}}),
+        ("schedule.start", {"schedule": {"every": "1h", "start": "2026-01-01"}}),
+        ("schedule.end", {"schedule": {"every": "1h", "end": "2026-01-01"}}),
+        ("schedule.exclude", {"schedule": {"every": "1h", "exclude": {}}}),
+        ("schedule.jitter", {"schedule": {"every": "1h", "jitter": "1s"}}),
+        ("policy.overlap", {"policy": {"overlap": "queue"}}),
+        ("policy.overlap", {"policy": {"overlap": "buffer_one"}}),
+        ("policy.overlap", {"policy": {"overlap": "cancel_previous"}}),
+        ("policy.retry.attempts", {"policy": {"retry": {"attempts": 1}}}),
+        ("policy.max_runs", {"policy": {"max_runs": 1}}),
+        ("policy.pause_after_failures", {"policy": {"pause_after_failures": 1}}),
+        ("policy.expect_within", {"policy": {"expect_within": "1h"}}),
+        ("isolation", {"isolation": "worktree"}),
+        ("mode", {"mode": "goal"}),
+        ("mode", {"mode": "plan"}),
+        ("limits.cancel_grace", {"limits": {"cancel_grace": "31s"}}),
+        ("limits.cost_usd_per_day", {"limits": {"cost_usd_per_day": 0.5}}),
+        ("goal.criteria", {"goal": {"criteria": ["it is green"]}}),
+        ("approval.questions", {"approval": {"questions": "suspend"}}),
+        ("approval.on_unreachable", {"approval": {"on_unreachable": "keep"}}),
+        ("output.schema", {"output": {"schema": "a.json"}}),
+        ("output.checks", {"output": {"checks": ["true"]}}),
+        ("agents.allow", {"agents": {"allow": ["explorer"]}}),
+        ("mcp.servers", {"mcp": {"servers": ["github"]}}),
+        ("context.memory", {"context": {"memory": ["job"]}}),
+        ("context.skills", {"context": {"skills": ["a"]}}),
+        ("context.attachments", {"context": {"attachments": ["a.pdf"]}}),
+        ("permissions.allow_mcp_tools", {"permissions": {"allow_mcp_tools": ["github/*"]}}),
+        ("model", {"model": ["openai/a", "openai/b"]}),
+    ],
+)
+def test_what_it_does_not_do_is_named_with_what_to_write_instead(key: str, fields: Mapping[str, object]) -> None:
+    ((found, hint),) = unsupported(JobFile.model_validate({"prompt": "Look.", **fields}))
+
+    assert found == key
+    assert hint
