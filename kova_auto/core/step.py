@@ -112,6 +112,11 @@ Acting = AssembleContext | CallModel | Adjudicate | AskPerson | ExpireApproval |
 Step = Acting | Resting
 
 
+def settles(step: Acting) -> bool:
+    """Say whether a step only brings to its end what is there: neither a ceiling nor a wish to stop cuts it off."""
+    return isinstance(step, Refuse | Finish) or (isinstance(step, Recover) and not step.replay)
+
+
 def next_step(state: RunState, now: datetime) -> Step:
     """Return what the run does next; the first rule that speaks wins."""
     if state.finished:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from contextlib import AsyncExitStack, aclosing
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kova_auto.core import limits
 from kova_auto.core.errors import FencedError
@@ -20,7 +20,7 @@ from kova_auto.core.ids import RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.ports import Unavailable
 from kova_auto.core.run import RunState, apply
-from kova_auto.core.step import Acting, AwaitApproval, AwaitUntil, Rest, Resting, Step, next_step
+from kova_auto.core.step import Acting, AwaitApproval, AwaitUntil, Rest, Resting, Step, next_step, settles
 from kova_auto.engine.bells import Bells, Ear
 from kova_auto.engine.dispatch import Advanced
 from kova_auto.engine.perform import Entry, perform
@@ -74,13 +74,11 @@ def _rested(step: Resting) -> Advanced:
             return Advanced.SUSPENDED
 
 
-async def _cut_off(task: asyncio.Future[_T]) -> _T:
-    """Cancel; what was done at that very moment counts."""
-    task.cancel()
-    await asyncio.wait({task})
-    if task.cancelled():
-        raise _CutOffError
-    return task.result()
+async def _cut_off(task: asyncio.Future[_T]) -> None:
+    """Cancel a task that is not done, and wait for its end."""
+    if not task.done():
+        task.cancel()
+        await asyncio.wait({task})
 
 
 class _Drive:
@@ -141,35 +139,45 @@ class _Drive:
 
     async def _step(self, step: Acting) -> None:
         """Do one step; where it is cut off, its generator is closed and its effects are left in doubt."""
-        async with AsyncExitStack() as stack:
-            entries = await stack.enter_async_context(aclosing(perform(step, self._state, self._world)))
-            while (entry := await self._within_limits(anext(entries, None))) is not None:
+        async with aclosing(perform(step, self._state, self._world)) as entries:
+            while (entry := await self._unless_ended(anext(entries, None), step)) is not None:
                 await self._write(entry)
         await self._fold_in()
 
-    async def _within_limits(self, work: Awaitable[_T]) -> _T:
-        """Await one stretch of work, unless something ends the run first."""
+    async def _unless_ended(self, work: Awaitable[_T], step: Acting) -> _T:
+        """Await one stretch of a step's work; where something ends it before, what was done at that moment counts."""
         task = asyncio.ensure_future(work)
-        while True:
-            bells = [asyncio.ensure_future(event.wait()) for event in (self._bell, self._stopping.now, self._lost)]
-            left = limits.left_s(self._state, self._world.clock.now()) if not self._state.stop else None
-            done, _ = await asyncio.wait({task, *bells}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-            for waiter in bells:
-                waiter.cancel()
-            if task in done:
-                return await task
-            if await self._ends_now():
-                return await _cut_off(task)
+        try:
+            while not task.done() and not await self._ends(step):
+                await self._woken(task, step)
+        finally:
+            await _cut_off(task)
+        if task.cancelled():
+            raise _CutOffError
+        return task.result()
 
-    async def _ends_now(self) -> bool:
+    async def _ends(self, step: Acting) -> bool:
+        """Say whether a step is to end now, whatever it is at."""
         if self._lost.is_set() or self._stopping.now.is_set():
             return True
+        if settles(step):
+            return False
         if self._bell.is_set():
             self._bell.clear()
             await self._fold_in()
-        if self._state.stop:
-            return True
-        return limits.always(self._state, self._world.clock.now()) is not None
+        return self._state.stop is not None or limits.always(self._state, self._world.clock.now()) is not None
+
+    async def _woken(self, task: asyncio.Future[_T], step: Acting) -> None:
+        """Wait until the task is done, or until there is a reason to look whether the step is to end."""
+        events = [self._lost, self._stopping.now] + ([] if settles(step) else [self._bell])
+        left_s = None if settles(step) else limits.left_s(self._state, self._world.clock.now())
+        waits = [asyncio.ensure_future(event.wait()) for event in events]
+        either: set[asyncio.Future[Any]] = {task, *waits}
+        try:
+            await asyncio.wait(either, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
 
     async def _fold_in(self) -> None:
         """Take in what others wrote."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
 
 from kova_auto.core.approval.levels import Effect, Mode, Verdict
@@ -21,7 +21,7 @@ class Hands:
         done: Calls whose effect happened, in order.
         waits: Tools whose work never ends by itself.
         safe: Tools that may run again.
-        starting: Called when an effect is about to happen; raising plays a crash.
+        meanwhile: Called while a tool works, and while what it left is settled.
     """
 
     effects: Mapping[str, Effect] = field(
@@ -34,6 +34,7 @@ class Hands:
     recovered: list[str] = field(default_factory=list)
     broken: frozenset[str] = frozenset()
     working: asyncio.Event = field(default_factory=asyncio.Event)
+    meanwhile: Callable[[], None] = lambda: None
 
     def specs(self, scene: Scene, mode: Mode) -> tuple[ToolSpec, ...]:
         del scene, mode
@@ -58,14 +59,23 @@ class Hands:
         if self.effects[call.tool] is Effect.COMMAND:
             yield ProcessAnnounced(pid=4242, started="77")
         self.working.set()
+        self.meanwhile()
         if call.tool in self.waits:
             await asyncio.Event().wait()
         self.done.append(f"{scene.call_id} {call.tool}")
         yield ToolOutput(told(ResultStatus.OK, f"{call.tool} is done"))
 
     async def recover(self, call: CallState, scene: Scene) -> ToolResult:
+        await self._a_while()
         self.recovered.append(f"{scene.call_id} {call.call.tool}")
         return told(ResultStatus.UNKNOWN, "it was cut off")
 
     async def settle(self, scene: Scene) -> None:
+        await self._a_while()
         self.settled.append(scene.run_id)
+
+    async def _a_while(self) -> None:
+        """Take a few turns of the loop, as what kills processes and removes files does."""
+        for _ in range(5):
+            self.meanwhile()
+            await asyncio.sleep(0)

@@ -242,27 +242,6 @@ async def test_a_failure_nobody_foresaw_ends_the_run_with_a_reason() -> None:
     assert (state.finished.outcome, state.finished.reason) == (Outcome.FAILED, "internal error: ZeroDivisionError")
 
 
-async def test_the_running_time_is_a_ceiling() -> None:
-    stage = Stage()
-    await stage.opened(job=a_job(limits={"timeout": "1m"}))
-    state = await stage.journal.acquire(RUN, worker="one", now=stage.clock.now(), lease=timedelta(seconds=30))
-    del state
-    await stage.journal.release(RUN, epoch=1)
-    engine = stage.engine(says("Hm.", call("look")), says("Too late."))
-    original = stage.hands.facts
-
-    async def slow(*args: object) -> object:
-        stage.clock.later(61)
-        return await original(*args)  # type: ignore[arg-type]  # the same arguments, passed on
-
-    stage.hands.facts = slow  # type: ignore[method-assign,assignment]  # a tool that takes a minute
-    assert await engine.advance(RUN) is Advanced.DONE
-    ended = (await stage.journal.load(RUN)).finished
-    assert ended is not None
-    assert ended.outcome is Outcome.TIMED_OUT
-    assert stage.hands.done == []
-
-
 async def test_iterations_and_tokens_are_ceilings() -> None:
     for limits, reason in (({"iterations": 1}, "iterations"), ({"tokens": 5}, "tokens")):
         stage = Stage()

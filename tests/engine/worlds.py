@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from kova_auto.core.event import Event
 from kova_auto.core.ids import RunId
+from kova_auto.core.job import Outcome
 from kova_auto.core.message import ModelReply, ResultStatus
 from kova_auto.core.policy import policy_of
 from kova_auto.core.ports import Model
@@ -62,6 +63,12 @@ class Stage:
 
     async def facts(self) -> Sequence[Event]:
         return [event for _, event in await self.journal.events(RUN)]
+
+    async def ended(self) -> tuple[Outcome, str]:
+        """Return how the run ended, and why."""
+        finished = (await self.journal.load(RUN)).finished
+        assert finished is not None
+        return finished.outcome, finished.reason
 
     async def kinds(self) -> list[str]:
         return [event.kind for event in await self.facts()]

@@ -1,0 +1,86 @@
+"""A ceiling ends what is under way, and then the run comes to its end whatever that takes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+from kova_auto.core.event import StopRequested
+from kova_auto.core.job import Outcome
+from kova_auto.core.message import ModelChunk, ModelRequest, ResultStatus, TextDelta
+from kova_auto.engine.dispatch import Advanced
+from tests.engine.worlds import RUN, Stage
+from tests.support import a_job, call, says
+
+A_MINUTE = a_job(limits={"timeout": "1m"})
+
+
+class Endless:
+    """Say a word and never come to an end."""
+
+    def __init__(self) -> None:
+        self.spoke, self.closed = asyncio.Event(), False
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelChunk, None]:
+        try:
+            yield TextDelta(text="Well")
+            self.spoke.set()
+            await asyncio.Event().wait()
+        finally:
+            self.closed = True
+
+
+async def test_a_tool_that_outlasts_the_limit_is_cut_off_and_the_run_ends() -> None:
+    stage = Stage()
+    stage.hands.waits = frozenset({"look"})
+    await stage.opened(job=A_MINUTE)
+    driving = asyncio.create_task(stage.advance(says("Hm.", call("look"))))
+    await stage.hands.working.wait()
+    stage.clock.later(61)
+    stage.bells.asked(RUN)
+
+    assert await driving is Advanced.DONE
+    assert await stage.ended() == (Outcome.TIMED_OUT, "its limit of 1m running time is reached")
+    assert await stage.statuses() == [ResultStatus.UNKNOWN]
+    assert stage.hands.settled == [RUN]
+
+
+async def test_a_model_that_never_stops_is_closed_at_the_limit() -> None:
+    stage, model = Stage(), Endless()
+    await stage.opened(job=A_MINUTE)
+    driving = asyncio.create_task(stage.engine(model=model).advance(RUN))
+    await model.spoke.wait()
+    stage.clock.later(61)
+    stage.bells.asked(RUN)
+
+    assert await driving is Advanced.DONE
+    assert await stage.ended() == (Outcome.TIMED_OUT, "its limit of 1m running time is reached")
+    assert model.closed
+
+
+async def test_a_limit_of_which_nothing_is_left_starts_no_further_step() -> None:
+    stage = Stage()
+    await stage.opened(job=A_MINUTE)
+    engine = stage.engine(says("Hm.", call("look"), call("look")))
+    stage.hands.meanwhile = lambda: stage.clock.later(61)
+
+    assert await engine.advance(RUN) is Advanced.DONE
+    assert await stage.ended() == (Outcome.TIMED_OUT, "its limit of 1m running time is reached")
+    assert stage.hands.done == ["1.1 look"]
+    assert await stage.statuses() == [ResultStatus.OK, ResultStatus.CANCELLED]
+
+
+async def test_a_stop_does_not_cut_off_the_end_that_it_asked_for() -> None:
+    stage = Stage()
+    stage.hands.waits = frozenset({"look"})
+    await stage.opened()
+    driving = asyncio.create_task(stage.advance(says("Hm.", call("look"))))
+    await stage.hands.working.wait()
+    stop = StopRequested(at=stage.clock.now(), outcome=Outcome.CANCELLED, reason="enough", by="ann")
+    await stage.journal.append(await stage.journal.load(RUN), stop)
+    stage.hands.meanwhile = lambda: stage.bells.asked(RUN)
+    stage.bells.asked(RUN)
+
+    assert await driving is Advanced.DONE
+    assert await stage.ended() == (Outcome.CANCELLED, "enough")
+    assert stage.hands.settled == [RUN]
