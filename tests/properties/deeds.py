@@ -67,7 +67,8 @@ RESULTS = st.sampled_from(
 def recorded(step: Step, state: RunState, now: datetime, draw: Draw) -> Iterator[Event]:
     """Yield the facts of one step, done by a worker that has just taken the run; nothing for a resting one."""
     if not isinstance(step, AwaitApproval | AwaitUntil | Rest):
-        yield RunAcquired(at=now, epoch=state.epoch + 1, worker="one", lease_broken=draw(st.booleans()))
+        died = bool(state.calling or (state.unsettled and state.unsettled.started and not state.unsettled.in_doubt))
+        yield RunAcquired(at=now, epoch=state.epoch + 1, worker="one", lease_broken=died)
     match step:
         case AwaitApproval() | AwaitUntil() | Rest():
             return
