@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -140,8 +140,8 @@ class Views(Protocol):
 class Model(Protocol):
     """Speak to one provider."""
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
-        """Yield the reply as it arrives; the last chunk is `ReplyDone`.
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelChunk, None]:
+        """Yield the reply as it arrives; the last chunk is `ReplyDone`. Whoever asks closes it, at the latest then.
 
         Raises:
             ModelError: There is no whole reply; `retryable` says whether to ask again.

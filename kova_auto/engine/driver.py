@@ -75,10 +75,19 @@ def _rested(step: Resting) -> Advanced:
 
 
 async def _cut_off(task: asyncio.Future[_T]) -> None:
-    """Cancel a task that is not done, and wait for its end."""
-    if not task.done():
-        task.cancel()
-        await asyncio.wait({task})
+    """Cancel a task that is not done, and wait for its end, also where this is cancelled meanwhile.
+
+    A generator that is at work cannot be closed, and what tidies up after a tool is not to be disturbed.
+    """
+    task.cancel()
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as exc:
+            cancelled = exc
+    if cancelled:
+        raise cancelled
 
 
 class _Drive:

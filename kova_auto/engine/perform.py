@@ -6,6 +6,7 @@ Every function here is a generator of entries; it goes on only once an entry is 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import assert_never
@@ -173,11 +174,12 @@ async def _call_model(step: CallModel, state: RunState, world: World) -> Entries
 
 
 async def _reply(request: ModelRequest, state: RunState, world: World, partial: list[str]) -> ModelReply:
-    async for chunk in world.models(state).stream(request):
-        if isinstance(chunk, ReplyDone):
-            return chunk.reply
-        if isinstance(chunk, TextDelta):
-            partial.append(chunk.text)
+    async with aclosing(world.models(state).stream(request)) as chunks:
+        async for chunk in chunks:
+            if isinstance(chunk, ReplyDone):
+                return chunk.reply
+            if isinstance(chunk, TextDelta):
+                partial.append(chunk.text)
     msg = "the stream ended without its end"
     raise ModelError(msg)
 
@@ -241,9 +243,9 @@ async def _execute(step: Execute, state: RunState, world: World) -> Entries:
         msg = f"call {step.call_id} was never adjudicated"
         raise JournalError(msg)
     yield Entry(CallStarted(at=world.clock.now(), call_id=step.call_id))
-    running = world.toolbox.execute(known.call, known.verdict, scene_of(state, world, step.call_id))
-    try:
-        async for fact in running:
+    scene = scene_of(state, world, step.call_id)
+    async with aclosing(world.toolbox.execute(known.call, known.verdict, scene)) as facts:
+        async for fact in facts:
             now = world.clock.now()
             match fact:
                 case ProcessAnnounced():
@@ -256,16 +258,15 @@ async def _execute(step: Execute, state: RunState, world: World) -> Entries:
                     yield Entry(WritePlanned(at=now, call_id=step.call_id, change=fact.change), fact.blobs)
                 case ToolOutput():
                     yield Entry(CallFinished(at=now, call_id=step.call_id, result=fact.result), fact.blobs)
-    finally:
-        await running.aclose()
 
 
 async def _recover(step: Recover, state: RunState, world: World) -> Entries:
     known = state.call(step.call_id)
     found = await world.toolbox.recover(known, scene_of(state, world, step.call_id))
     if step.replay and known.in_doubt and world.toolbox.replay_safe(known.call.tool):
-        async for entry in _execute(Execute(step.call_id), state, world):
-            yield entry
+        async with aclosing(_execute(Execute(step.call_id), state, world)) as entries:
+            async for entry in entries:
+                yield entry
         return
     yield Entry(CallFinished(at=world.clock.now(), call_id=step.call_id, result=found))
 

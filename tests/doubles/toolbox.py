@@ -21,6 +21,7 @@ class Hands:
         done: Calls whose effect happened, in order.
         waits: Tools whose work never ends by itself.
         safe: Tools that may run again.
+        leaving: A tool that waits was cut off; `left` holds the calls that have tidied up after it.
         meanwhile: Called while a tool works, and while what it left is settled.
     """
 
@@ -34,6 +35,8 @@ class Hands:
     recovered: list[str] = field(default_factory=list)
     broken: frozenset[str] = frozenset()
     working: asyncio.Event = field(default_factory=asyncio.Event)
+    leaving: asyncio.Event = field(default_factory=asyncio.Event)
+    left: list[str] = field(default_factory=list)
     meanwhile: Callable[[], None] = lambda: None
 
     def specs(self, scene: Scene, mode: Mode) -> tuple[ToolSpec, ...]:
@@ -61,7 +64,7 @@ class Hands:
         self.working.set()
         self.meanwhile()
         if call.tool in self.waits:
-            await asyncio.Event().wait()
+            await self._wait_for_ever(scene)
         self.done.append(f"{scene.call_id} {call.tool}")
         yield ToolOutput(told(ResultStatus.OK, f"{call.tool} is done"))
 
@@ -73,6 +76,14 @@ class Hands:
     async def settle(self, scene: Scene) -> None:
         await self._a_while()
         self.settled.append(scene.run_id)
+
+    async def _wait_for_ever(self, scene: Scene) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.leaving.set()
+            await self._a_while()
+            self.left.append(scene.call_id)
 
     async def _a_while(self) -> None:
         """Take a few turns of the loop, as what kills processes and removes files does."""
