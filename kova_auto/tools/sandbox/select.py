@@ -104,4 +104,4 @@ def find_bwrap() -> Path | None:
 
 def _advice(reasons: list[str]) -> str:
     text = " ".join(reasons)
-    return next((advice for sign, advice in _ADVICE if sign in text), f"See `kova-auto doctor`, {_OFF}.")
+    return next((advice for sign, advice in _ADVICE if sign in text), f"Mend what it names, {_OFF}.")

@@ -124,7 +124,7 @@ OFF = 'or set sandbox = "off" under [permissions] to run commands unconfined.'
             "Allow user name spaces (user.max_user_namespaces; in Docker, its seccomp profile), ",
         ),
         ("bwrap: Unknown option --disable-userns", "Install bubblewrap 0.8 or newer, "),
-        ("bwrap: Something else", "See `kova-auto doctor`, "),
+        ("bwrap: Something else", "Mend what it names, "),
     ],
 )
 @pytest.mark.parametrize("policy", [Policy.AUTO, Policy.REQUIRED])
