@@ -7,6 +7,7 @@ the service is asked to stop.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from kova_auto.core import limits
-from kova_auto.core.errors import FencedError
+from kova_auto.core.errors import FencedError, JournalError
 from kova_auto.core.event import StopRequested
 from kova_auto.core.ids import RunId
 from kova_auto.core.job import Outcome
@@ -26,6 +27,7 @@ from kova_auto.engine.dispatch import Advanced
 from kova_auto.engine.perform import Entry, perform
 from kova_auto.engine.world import World
 
+LOG = logging.getLogger(__name__)
 LEASE = timedelta(seconds=30)
 _T = TypeVar("_T")
 
@@ -105,18 +107,17 @@ class _Drive:
         self._state, self._world, self._bells, self._bell = state, world, bells, bell
         self._stopping, self._lease = stopping, lease
         self._epoch = state.epoch
-        self._lost = asyncio.Event()
+        self._keeper = asyncio.create_task(self._keep_lease())
 
     async def run(self) -> Advanced:
-        keeper = asyncio.create_task(self._keep_lease())
         try:
             await self._interrupted()
             return await self._steps()
         finally:
-            keeper.cancel()
-            await asyncio.gather(keeper, return_exceptions=True)
-            if not self._lost.is_set():
-                await self._world.journal.release(self._state.run_id, epoch=self._epoch)
+            is_ours = self._keeper.cancel()
+            await asyncio.gather(self._keeper, return_exceptions=True)
+            if is_ours:
+                await self._release()
 
     async def _interrupted(self) -> None:
         """End a run whose worker died, where its job wants no resuming."""
@@ -140,8 +141,8 @@ class _Drive:
             try:
                 await self._step(step)
             except _CutOffError:
-                if self._lost.is_set():
-                    return Advanced.SUPERSEDED
+                if self._keeper.done():
+                    return self._keeper.result()
                 if self._stopping.now.is_set():
                     return Advanced.YIELDED
         return _rested(step)
@@ -167,7 +168,7 @@ class _Drive:
 
     async def _ends(self, step: Acting) -> bool:
         """Say whether a step is to end now, whatever it is at."""
-        if self._lost.is_set() or self._stopping.now.is_set():
+        if self._keeper.done() or self._stopping.now.is_set():
             return True
         if settles(step):
             return False
@@ -178,10 +179,10 @@ class _Drive:
 
     async def _woken(self, task: asyncio.Future[_T], step: Acting) -> None:
         """Wait until the task is done, or until there is a reason to look whether the step is to end."""
-        events = [self._lost, self._stopping.now] + ([] if settles(step) else [self._bell])
+        events = [self._stopping.now] + ([] if settles(step) else [self._bell])
         left_s = None if settles(step) else limits.left_s(self._state, self._world.clock.now())
         waits = [asyncio.ensure_future(event.wait()) for event in events]
-        either: set[asyncio.Future[Any]] = {task, *waits}
+        either: set[asyncio.Future[Any]] = {task, self._keeper, *waits}
         try:
             await asyncio.wait(either, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -197,15 +198,28 @@ class _Drive:
         self._state = await self._world.journal.append(self._state, entry.event, epoch=self._epoch, blobs=entry.blobs)
         self._bells.told(self._state.run_id)
 
-    async def _keep_lease(self) -> None:
-        """Extend the lease until the drive ends; wake the drive where somebody else wrote."""
+    async def _keep_lease(self) -> Advanced:
+        """Extend the lease until it is lost, and return what that means; wake the drive where somebody else wrote."""
+        run_id, clock = self._state.run_id, self._world.clock
+        renewed_at = clock.now()
         while True:
             await asyncio.sleep(self._lease.total_seconds() / 3)
-            renewed = await self._world.journal.renew(
-                self._state.run_id, epoch=self._epoch, now=self._world.clock.now(), lease=self._lease
-            )
+            now = clock.now()
+            try:
+                renewed = await self._world.journal.renew(run_id, epoch=self._epoch, now=now, lease=self._lease)
+            except JournalError as exc:
+                LOG.warning("run %s: its lease could not be extended: %s", run_id, exc)
+                if now - renewed_at >= self._lease:
+                    return Advanced.BUSY
+                continue
             if not renewed.held:
-                self._lost.set()
-                return
+                return Advanced.SUPERSEDED
+            renewed_at = now
             if renewed.seq > self._state.seq:
                 self._bell.set()
+
+    async def _release(self) -> None:
+        try:
+            await self._world.journal.release(self._state.run_id, epoch=self._epoch)
+        except JournalError as exc:  # Then it runs out by itself.
+            LOG.warning("run %s: its lease could not be given back: %s", self._state.run_id, exc)

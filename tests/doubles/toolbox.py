@@ -19,7 +19,7 @@ class Hands:
     Attributes:
         effects: What each known tool declares.
         done: Calls whose effect happened, in order.
-        waits: Tools whose work never ends by itself.
+        waits: Tools whose work does not end before `goes_on`.
         safe: Tools that may run again.
         leaving: A tool that waits was cut off; `left` holds the calls that have tidied up after it.
         meanwhile: Called while a tool works, and while what it left is settled.
@@ -35,6 +35,7 @@ class Hands:
     recovered: list[str] = field(default_factory=list)
     broken: frozenset[str] = frozenset()
     working: asyncio.Event = field(default_factory=asyncio.Event)
+    goes_on: asyncio.Event = field(default_factory=asyncio.Event)
     leaving: asyncio.Event = field(default_factory=asyncio.Event)
     left: list[str] = field(default_factory=list)
     meanwhile: Callable[[], None] = lambda: None
@@ -64,7 +65,7 @@ class Hands:
         self.working.set()
         self.meanwhile()
         if call.tool in self.waits:
-            await self._wait_for_ever(scene)
+            await self._wait(scene)
         self.done.append(f"{scene.call_id} {call.tool}")
         yield ToolOutput(told(ResultStatus.OK, f"{call.tool} is done"))
 
@@ -77,13 +78,14 @@ class Hands:
         await self._a_while()
         self.settled.append(scene.run_id)
 
-    async def _wait_for_ever(self, scene: Scene) -> None:
+    async def _wait(self, scene: Scene) -> None:
         try:
-            await asyncio.Event().wait()
-        finally:
+            await self.goes_on.wait()
+        except asyncio.CancelledError:
             self.leaving.set()
             await self._a_while()
             self.left.append(scene.call_id)
+            raise
 
     async def _a_while(self) -> None:
         """Take a few turns of the loop, as what kills processes and removes files does."""

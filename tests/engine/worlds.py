@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 from kova_auto.core.event import Event
@@ -16,6 +17,7 @@ from kova_auto.core.ports import Model
 from kova_auto.core.run import RunState
 from kova_auto.engine.bells import Bells
 from kova_auto.engine.dispatch import Advanced
+from kova_auto.engine.driver import LEASE
 from kova_auto.engine.service import Engine
 from kova_auto.engine.world import World
 from tests.doubles.clock import HandClock
@@ -35,6 +37,7 @@ class Stage:
     clock: HandClock = field(default_factory=HandClock)
     hands: Hands = field(default_factory=Hands)
     bells: Bells = field(default_factory=Bells)
+    lease: timedelta = LEASE
 
     async def opened(self, **changes: object) -> RunState:
         state, _ = await self.journal.open(a_request(RUN, **changes))  # type: ignore[arg-type]  # fields of the request
@@ -56,7 +59,7 @@ class Stage:
             worker=worker,
             system="Linux",
         )
-        return Engine(world, self.bells)
+        return Engine(world, self.bells, lease=self.lease)
 
     async def advance(self, *replies: ModelReply) -> Advanced:
         return await self.engine(*replies).advance(RUN)

@@ -1,0 +1,78 @@
+"""A journal that does not answer for a while, as a database that is restarted or has no room."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from kova_auto.core.errors import JournalBusyError
+from kova_auto.core.event import Event
+from kova_auto.core.ids import RunId
+from kova_auto.core.ports import Renewal
+from kova_auto.core.run import RunState
+from tests.doubles.journal import MemoryJournal
+
+
+class FlakyJournal(MemoryJournal):
+    """Fail as often as a test says.
+
+    Attributes:
+        faults: How many further calls of each method fail; of `append`, by the kind of its event.
+        unheard: How many further facts of each kind are written, and their writers told that they were not.
+        asked: How often each was asked.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.faults: Counter[str] = Counter()
+        self.unheard: Counter[str] = Counter()
+        self.asked: Counter[str] = Counter()
+        self._awaited: list[tuple[str, int, asyncio.Event]] = []
+
+    async def wait_for(self, name: str, further: int) -> None:
+        """Wait until it was asked for this so many times more."""
+        asked = asyncio.Event()
+        self._awaited.append((name, self.asked[name] + further, asked))
+        await asked.wait()
+
+    async def events(self, run_id: RunId, after: int = 0) -> Sequence[tuple[int, Event]]:
+        self._answer("events")
+        return await super().events(run_id, after)
+
+    async def append(
+        self, state: RunState, event: Event, *, epoch: int | None = None, blobs: Sequence[bytes] = ()
+    ) -> RunState:
+        self._answer(event.kind)
+        after = await super().append(state, event, epoch=epoch, blobs=blobs)
+        self._hear(event.kind)
+        return after
+
+    async def renew(self, run_id: RunId, *, epoch: int, now: datetime, lease: timedelta) -> Renewal:
+        self._answer("renew")
+        return await super().renew(run_id, epoch=epoch, now=now, lease=lease)
+
+    async def release(self, run_id: RunId, *, epoch: int) -> None:
+        self._answer("release")
+        await super().release(run_id, epoch=epoch)
+
+    async def runnable(self, now: datetime, limit: int = 1000) -> Sequence[RunId]:
+        self._answer("runnable")
+        return await super().runnable(now, limit)
+
+    def _answer(self, name: str) -> None:
+        self.asked[name] += 1
+        for wanted, times, event in self._awaited:
+            if wanted == name and times <= self.asked[name]:
+                event.set()
+        if self.faults[name]:
+            self.faults[name] -= 1
+            msg = f"{name}: no answer"
+            raise JournalBusyError(msg)
+
+    def _hear(self, name: str) -> None:
+        if self.unheard[name]:
+            self.unheard[name] -= 1
+            msg = f"{name}: the connection was cut"
+            raise JournalBusyError(msg)
