@@ -12,11 +12,12 @@ from collections.abc import Awaitable
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import reduce
 from typing import Any, TypeVar
 
 from kova_auto.core import limits
-from kova_auto.core.errors import FencedError, JournalError
-from kova_auto.core.event import StopRequested
+from kova_auto.core.errors import FencedError, IllegalEventError, JournalBusyError, JournalError
+from kova_auto.core.event import Event, StopRequested
 from kova_auto.core.ids import RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.ports import Unavailable
@@ -189,14 +190,55 @@ class _Drive:
             for wait in waits:
                 wait.cancel()
 
-    async def _fold_in(self) -> None:
-        """Take in what others wrote."""
-        for _, event in await self._world.journal.events(self._state.run_id, after=self._state.seq):
-            self._state = apply(self._state, event)
-
     async def _write(self, entry: Entry) -> None:
-        self._state = await self._world.journal.append(self._state, entry.event, epoch=self._epoch, blobs=entry.blobs)
+        """Write one fact; while the journal does not answer, try again for as long as the run is ours."""
+        while not await self._is_written(entry):
+            continue
         self._bells.told(self._state.run_id)
+
+    async def _is_written(self, entry: Entry) -> bool:
+        """Try to write a fact; say whether it is in the journal now.
+
+        Raises:
+            _CutOffError: Somebody else's fact came first, and this one cannot follow it: the step is chosen anew.
+        """
+        journal = self._world.journal
+        try:
+            self._state = await journal.append(self._state, entry.event, epoch=self._epoch, blobs=entry.blobs)
+        except JournalBusyError as exc:
+            await self._wait_for_journal(exc)
+            return entry.event in await self._fold_in()  # It may have been written, and only the answer was lost.
+        except IllegalEventError as exc:
+            since = await self._fold_in()
+            if not since:
+                raise
+            if entry.event not in since:
+                raise _CutOffError from exc
+        return True
+
+    async def _fold_in(self) -> list[Event]:
+        """Take in what has been written since, and return it."""
+        while True:
+            try:
+                placed = await self._world.journal.events(self._state.run_id, after=self._state.seq)
+            except JournalBusyError as exc:
+                await self._wait_for_journal(exc)
+                continue
+            since = [event for _, event in placed]
+            self._state = reduce(apply, since, self._state)
+            return since
+
+    async def _wait_for_journal(self, exc: JournalBusyError) -> None:
+        """Wait a moment; raise the error where the run is not ours any more, or the service ends now."""
+        LOG.warning("run %s waits: %s", self._state.run_id, exc)
+        ending = asyncio.ensure_future(self._stopping.now.wait())
+        either: set[asyncio.Future[Any]] = {ending, self._keeper}
+        done, _ = await asyncio.wait(
+            either, timeout=self._lease.total_seconds() / 30, return_when=asyncio.FIRST_COMPLETED
+        )
+        ending.cancel()
+        if done:
+            raise exc
 
     async def _keep_lease(self) -> Advanced:
         """Extend the lease until it is lost, and return what that means; wake the drive where somebody else wrote."""

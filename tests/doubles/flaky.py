@@ -20,6 +20,7 @@ class FlakyJournal(MemoryJournal):
 
     Attributes:
         faults: How many further calls of each method fail; of `append`, by the kind of its event.
+        overtakes: A fact that somebody else writes just before the next one of a kind.
         unheard: How many further facts of each kind are written, and their writers told that they were not.
         asked: How often each was asked.
     """
@@ -27,6 +28,7 @@ class FlakyJournal(MemoryJournal):
     def __init__(self) -> None:
         super().__init__()
         self.faults: Counter[str] = Counter()
+        self.overtakes: dict[str, Event] = {}
         self.unheard: Counter[str] = Counter()
         self.asked: Counter[str] = Counter()
         self._awaited: list[tuple[str, int, asyncio.Event]] = []
@@ -45,6 +47,8 @@ class FlakyJournal(MemoryJournal):
         self, state: RunState, event: Event, *, epoch: int | None = None, blobs: Sequence[bytes] = ()
     ) -> RunState:
         self._answer(event.kind)
+        if other := self.overtakes.pop(event.kind, None):
+            await super().append(state, other)
         after = await super().append(state, event, epoch=epoch, blobs=blobs)
         self._hear(event.kind)
         return after
