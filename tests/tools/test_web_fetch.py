@@ -108,7 +108,11 @@ async def test_a_compressed_answer_is_decompressed(encoding: str, body: bytes) -
         ("gzip", gzip.compress(bytes(6 << 20), mtime=0), "decompresses to more than 5242880 bytes: it was not read"),
         ("gzip", b"\x1f\x8bnot gzip", "is broken: it does not decompress"),
         ("br", b"x", "is compressed as br, which is not read"),
-        ("gzip, gzip", gzip.compress(gzip.compress(b"x", mtime=0), mtime=0), "is compressed as gzip, gzip, which is not read"),
+        (
+            "gzip, gzip",
+            gzip.compress(gzip.compress(b"x", mtime=0), mtime=0),
+            "is compressed as gzip, gzip, which is not read",
+        ),
     ],
 )
 async def test_what_cannot_be_decompressed_within_bounds_is_refused(encoding: str, body: bytes, why: str) -> None:
