@@ -64,11 +64,18 @@ def apply(state: RunState, event: Event) -> RunState:
         IllegalEventError: The event cannot follow what is there.
     """
     after = _apply(_timed(state, event), event)
-    return replace(after, seq=state.seq + 1, deaths=0 if isinstance(event, _PROGRESS) else after.deaths)
+    return replace(after, seq=state.seq + 1, deaths=0 if _came_of(state, event) else after.deaths)
 
 
-_PROGRESS = (ContextAssembled, ModelReplied, ModelCallFailed, CallAdjudicated, CallFinished, ApprovalRequested)
+_REAL = (ResultStatus.OK, ResultStatus.ERROR, ResultStatus.DENIED)
 _BY_OTHERS = (ApprovalDecided, StopRequested, DeliveryStarted, DeliveryFinished, DeliveryRequeued, RunRetried)
+
+
+def _came_of(state: RunState, event: Event) -> bool:
+    """Say whether a fact shows that its worker got somewhere: what is only told of a call that it cut off does not."""
+    if isinstance(event, CallFinished):
+        return event.result.status in _REAL and not state.call(event.call_id).in_doubt
+    return isinstance(event, ApprovalRequested)
 
 
 def _timed(state: RunState, event: Event) -> RunState:

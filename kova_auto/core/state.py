@@ -83,7 +83,7 @@ class RunState:
         first_reply: Index in `replies` where this attempt begins.
         open_calls: Calls of the newest reply, in the model's order.
         failures: Model calls that failed since the last reply.
-        deaths: Workers lost in a row without anything having come of them.
+        deaths: Workers lost in a row without a call having been finished; one that was cut off is not.
         ran_s: Running time of this attempt, seconds; suspended and dead stretches do not count.
         seen: Content hash of each file as the model last read or wrote it.
     """

@@ -17,6 +17,7 @@ from kova_auto.core.run import CallState, RunState
 
 MODEL_ATTEMPTS = 4
 DEATHS = 5
+NOBODY = "timeout"  # who decides where the time to answer is over
 ARGUMENTS = "arguments"  # rule of a call whose arguments fit no schema: an error, not a refusal
 
 
@@ -125,17 +126,28 @@ def next_step(state: RunState, now: datetime) -> Step:
         return _stopping(state, state.stop.outcome, state.stop.reason)
     if state.request.blocked:
         return _stopping(state, Outcome.BLOCKED, state.request.blocked)
-    if state.deaths >= DEATHS:
-        return _stopping(state, Outcome.FAILED, f"{state.deaths} workers died in a row at this step")
+    if reached := _given_up(state) or limits.always(state, now):
+        return _stopping(state, reached.outcome, reached.reason)
     if state.not_before and now < state.not_before and not state.context:
         return AwaitUntil(state.not_before)
-    if reached := limits.always(state, now):
-        return _stopping(state, reached.outcome, reached.reason)
     if state.context is None:
         return AssembleContext()
     if call := state.unsettled:
         return _settle(state, call, now)
     return _after_calls(state, now)
+
+
+def _given_up(state: RunState) -> limits.Reached | None:
+    """Return why the run is to end, because its workers died or nobody answered."""
+    if state.deaths and state.job.policy.on_interrupt == "fail":
+        return limits.Reached(Outcome.INTERRUPTED, 'its worker died (policy.on_interrupt = "fail")')
+    if state.deaths >= DEATHS:
+        return limits.Reached(Outcome.FAILED, f"{state.deaths} workers died in a row, and no call was finished")
+    if state.job.approval.on_timeout == "stop":
+        for call in (state.calls[call_id] for call_id in state.open_calls):
+            if call.decision and call.decision.by == NOBODY:
+                return limits.Reached(Outcome.BLOCKED, f"nobody answered in time about {call.call.tool}")
+    return None
 
 
 def _stopping(state: RunState, outcome: Outcome, reason: str) -> Step:

@@ -17,9 +17,8 @@ from typing import Any, TypeVar
 
 from kova_auto.core import limits
 from kova_auto.core.errors import FencedError, IllegalEventError, JournalBusyError, JournalError
-from kova_auto.core.event import Event, StopRequested
+from kova_auto.core.event import Event
 from kova_auto.core.ids import RunId
-from kova_auto.core.job import Outcome
 from kova_auto.core.ports import Unavailable
 from kova_auto.core.run import RunState, apply
 from kova_auto.core.step import Acting, AwaitApproval, AwaitUntil, Rest, Resting, Step, next_step, settles
@@ -112,27 +111,12 @@ class _Drive:
 
     async def run(self) -> Advanced:
         try:
-            await self._interrupted()
             return await self._steps()
         finally:
             is_ours = self._keeper.cancel()
             await asyncio.gather(self._keeper, return_exceptions=True)
             if is_ours:
                 await self._release()
-
-    async def _interrupted(self) -> None:
-        """End a run whose worker died, where its job wants no resuming."""
-        if self._state.deaths and self._state.job.policy.on_interrupt == "fail" and not self._state.stop:
-            await self._write(
-                Entry(
-                    StopRequested(
-                        at=self._world.clock.now(),
-                        outcome=Outcome.INTERRUPTED,
-                        reason='the service died in the middle of it (policy.on_interrupt = "fail")',
-                        by="service",
-                    )
-                )
-            )
 
     async def _steps(self) -> Advanced:
         step: Step

@@ -48,6 +48,7 @@ from kova_auto.core.message import (
 from kova_auto.core.run import RunState
 from kova_auto.core.step import (
     ARGUMENTS,
+    NOBODY,
     Acting,
     Adjudicate,
     AskPerson,
@@ -91,7 +92,7 @@ def perform(step: Acting, state: RunState, world: World) -> Entries:
         case AskPerson():
             return _ask(step, state, world)
         case ExpireApproval():
-            return _expire(step, state, world)
+            return _expire(step, world)
         case Refuse():
             return _refuse(step, world)
         case Execute():
@@ -221,16 +222,10 @@ async def _ask(step: AskPerson, state: RunState, world: World) -> Entries:
     yield Entry(ApprovalRequested(at=now, call_id=step.call_id, expires_at=None if keeps else now + approval.timeout))
 
 
-async def _expire(step: ExpireApproval, state: RunState, world: World) -> Entries:
+async def _expire(step: ExpireApproval, world: World) -> Entries:
     now = world.clock.now()
-    yield Entry(
-        ApprovalDecided(
-            at=now, call_id=step.call_id, decision=Decision.DENY, by="timeout", note="nobody answered in time"
-        )
-    )
-    if state.job.approval.on_timeout == "stop":
-        reason = f"nobody answered in time about {state.call(step.call_id).call.tool}"
-        yield Entry(StopRequested(at=now, outcome=Outcome.BLOCKED, reason=reason, by="timeout"))
+    note = "nobody answered in time"
+    yield Entry(ApprovalDecided(at=now, call_id=step.call_id, decision=Decision.DENY, by=NOBODY, note=note))
 
 
 async def _refuse(step: Refuse, world: World) -> Entries:

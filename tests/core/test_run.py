@@ -206,14 +206,6 @@ def test_failures_are_counted_until_a_reply_comes() -> None:
     assert (after.failures, after.failure, after.model_calls) == (0, None, 3)
 
 
-def test_deaths_are_counted_until_something_comes_of_a_worker() -> None:
-    lost = [acquired(), acquired(2, broken=True), acquired(3, broken=True), acquired(4), acquired(5, broken=True)]
-
-    assert run_of(lost).deaths == 3
-    assert run_of(lost, assembled()).deaths == 0
-    assert run_of(lost, stop()).deaths == 3
-
-
 @pytest.mark.parametrize(
     ("facts", "ran_s"),
     [

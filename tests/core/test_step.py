@@ -138,12 +138,9 @@ def cut(stop_reason: StopReason, text: str = "So far") -> list[Event]:
         ),
         pytest.param(DYING[:-1], AssembleContext(), id="workers died, one fewer than too many"),
         pytest.param(
-            DYING, Finish(Outcome.FAILED, reason="5 workers died in a row at this step"), id="too many workers died"
-        ),
-        pytest.param(
-            [*asks_for("bash"), judged(Ruling.ALLOW), started(), *(acquired(n, broken=True) for n in range(2, 7))],
-            Recover(FIRST, replay=False),
-            id="too many workers died in one call",
+            DYING,
+            Finish(Outcome.FAILED, reason="5 workers died in a row, and no call was finished"),
+            id="too many workers died",
         ),
         pytest.param([*begun(), *answered(says("All well.")), ended()], Rest(), id="over"),
         pytest.param([*begun(), *answered(says("Hm.")), ended(), retried()], AssembleContext(), id="another attempt"),
