@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from datetime import timedelta
 
-from kova_auto.core.errors import FencedError, IllegalEventError, JournalError, KovaError, UnknownRunError
-from kova_auto.core.event import StopRequested
+from kova_auto.core.errors import FencedError, JournalError, KovaError, UnknownRunError
 from kova_auto.core.ids import RunId
-from kova_auto.core.job import Outcome
 from kova_auto.engine import driver
 from kova_auto.engine.bells import Bells
 from kova_auto.engine.dispatch import Advanced
 from kova_auto.engine.driver import Stopping
+from kova_auto.engine.giving_up import last_words
 from kova_auto.engine.world import World
 
 LOG = logging.getLogger(__name__)
@@ -35,6 +35,7 @@ class Engine:
         self._world, self._bells, self._lease = world, bells, lease
         self.stopping = Stopping(gently=asyncio.Event(), now=asyncio.Event())
         self.running = 0
+        self._broke: Counter[RunId] = Counter()
 
     async def advance(self, run_id: RunId) -> Advanced:
         """Bring a run as far as it goes now; never raises but for cancellation."""
@@ -46,7 +47,7 @@ class Engine:
 
     async def _advance(self, run_id: RunId) -> Advanced:
         try:
-            return await driver.advance(run_id, self._world, self._bells, self.stopping, lease=self._lease)
+            advanced = await driver.advance(run_id, self._world, self._bells, self.stopping, lease=self._lease)
         except FencedError:
             return Advanced.SUPERSEDED
         except UnknownRunError:
@@ -58,15 +59,18 @@ class Engine:
         except Exception as exc:  # The one broad catch: an engine must not see our errors.
             LOG.exception("run %s: a failure that nobody foresaw", run_id)
             return await self._broken(run_id, exc)
+        self._broke.pop(run_id, None)
+        return advanced
 
     async def _broken(self, run_id: RunId, exc: Exception) -> Advanced:
-        """Ask the run to end as failed; where even that cannot be written, try again later."""
+        """Write down what follows from a failure; where even that cannot be written, try again later."""
         text = str(exc) if isinstance(exc, KovaError) else type(exc).__name__
         reason = self._world.redact(f"internal error: {text}")
-        event = StopRequested(at=self._world.clock.now(), outcome=Outcome.FAILED, reason=reason, by="service")
+        self._broke[run_id] += 1
         try:
             state = await self._world.journal.load(run_id)
-            await self._world.journal.append(state, event)
-        except (JournalError, IllegalEventError) as second:
+            for event in last_words(state, reason, self._broke[run_id], self._world.clock.now()):
+                state = await self._world.journal.append(state, event, epoch=state.epoch)
+        except JournalError as second:
             LOG.warning("run %s: its failure could not be recorded: %s", run_id, second)
         return Advanced.BUSY

@@ -21,6 +21,7 @@ class Hands:
         done: Calls whose effect happened, in order.
         waits: Tools whose work does not end before `goes_on`.
         safe: Tools that may run again.
+        broken: Tools whose work raises what no tool may raise; those that are `stuck` do so as they are recovered.
         leaving: A tool that waits was cut off; `left` holds the calls that have tidied up after it.
         meanwhile: Called while a tool works, and while what it left is settled.
     """
@@ -34,6 +35,7 @@ class Hands:
     settled: list[str] = field(default_factory=list)
     recovered: list[str] = field(default_factory=list)
     broken: frozenset[str] = frozenset()
+    stuck: frozenset[str] = frozenset()
     working: asyncio.Event = field(default_factory=asyncio.Event)
     goes_on: asyncio.Event = field(default_factory=asyncio.Event)
     leaving: asyncio.Event = field(default_factory=asyncio.Event)
@@ -71,6 +73,8 @@ class Hands:
 
     async def recover(self, call: CallState, scene: Scene) -> ToolResult:
         await self._a_while()
+        if call.call.tool in self.stuck:
+            raise PermissionError
         self.recovered.append(f"{scene.call_id} {call.call.tool}")
         return told(ResultStatus.UNKNOWN, "it was cut off")
 
