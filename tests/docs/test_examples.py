@@ -1,0 +1,49 @@
+"""Every example of every page is what it says: it runs, prints what is shown, loads, or says why no test runs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kova_auto.scheduling.jobfiles import load_job
+from kova_auto.settings.load import load_settings
+from tests.docs.pages import blocks, pages
+from tests.docs.reader import Reader
+from tests.docs.terminal import environment
+
+MARKS = {
+    *("run", "output", "run beside", "output beside", "file", "job", "part of a job", "settings"),
+    *("picture", "not run"),
+}
+BY_TEST = "README.md"  # its commands run in a copy of the repository: test_readme
+
+
+@pytest.mark.parametrize("page", pages())
+def test_every_fenced_block_says_what_it_is(page: str) -> None:
+    assert [block.place for block in blocks(page) if block.mark not in MARKS] == []
+
+
+@pytest.mark.parametrize("page", [page for page in pages() if page != BY_TEST])
+def test_the_examples_of_a_page_do_what_it_says(page: str, home: Path) -> None:
+    with Reader(home) as reader:
+        for block in blocks(page):
+            reader.follow(block)
+
+
+@pytest.mark.parametrize("page", [page for page in pages() if page != BY_TEST])
+def test_jobs_and_settings_that_a_page_shows_are_sound(page: str, tmp_path: Path) -> None:
+    path = tmp_path / "example.toml"
+    for block in blocks(page):
+        match block.mark:
+            case "job":
+                path.write_text(block.text)
+                assert load_job(path).name == "example", block.place
+            case "part of a job":
+                path.write_text(f'prompt = "Look around."\n{block.text}')
+                assert load_job(path).name == "example", block.place
+            case "settings":
+                path.write_text(block.text)
+                assert load_settings(path, environment(tmp_path)).path == path, block.place
+            case _:
+                pass

@@ -1,0 +1,83 @@
+"""The page on JSON names everything that `--json` writes, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from kova_auto.app.control import Placed
+from kova_auto.core.event import Event, Fact
+from kova_auto.core.loop_view import Iteration, LoopCall, LoopFailure, LoopView
+from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow
+from tests.docs.pages import bare, codes, table, tables_under
+from tests.docs.terminal import on_terminal
+
+PAGE = "docs/json.md"
+FACTS = "`kova-auto run`, `runs tail`, `runs retry`"
+MODELS: Sequence[tuple[str, type[BaseModel]]] = [
+    ("`kova-auto runs list`", RunRow),
+    ("`kova-auto runs loop`", LoopView),
+    ("An iteration", Iteration),
+    ("A call", LoopCall),
+    ("`kova-auto approvals list`", ApprovalRow),
+    ("`kova-auto deliveries list`", DeliveryRow),
+]
+JOB = """
+prompt = "Look."
+script = "look.script.toml"
+approval = { when_needed = "suspend" }
+"""
+SCRIPT = """
+[[turns]]
+calls = [{ tool = "write", args = { file_path = "a", content = "a" } }]
+[[turns]]
+text = "Done."
+"""
+ENDPOINT = '{"url": "https://example.org/hook", "secret": {"env": "S"}}'
+
+
+@pytest.mark.parametrize(("heading", "model"), MODELS)
+def test_each_table_has_the_names_of_its_model(heading: str, model: type[BaseModel]) -> None:
+    assert table(PAGE, heading).names == list(model.model_fields)
+
+
+def test_a_failure_of_an_iteration_has_the_names_that_are_said() -> None:
+    said = next(row[1] for row in table(PAGE, "An iteration").body if bare(row[0]) == "failures")
+    assert codes(said) == list(LoopFailure.model_fields)
+
+
+def test_each_fact_has_the_names_of_its_row() -> None:
+    line, facts = tables_under(PAGE, FACTS)
+    assert line.names == list(Placed.model_fields)
+    written = {bare(row[0]): codes(row[2]) for row in facts.body}
+    shared = {*Fact.model_fields, "kind"}
+    assert written == {
+        kind.model_fields["kind"].default: [name for name in kind.model_fields if name not in shared]
+        for kind in Event.__args__
+    }
+
+
+def test_what_no_model_describes_has_the_names_of_its_table(home: Path) -> None:
+    (home / "look.toml").write_text(JOB)
+    (home / "look.script.toml").write_text(SCRIPT)
+    assert on_terminal("kova-auto run ./look.toml", home).code == 3
+    shown = {
+        "`kova-auto runs show`": said(home, "runs show last"),
+        "`kova-auto approvals show`": said(home, "approvals show last 1.1"),
+        "`kova-auto endpoints list`": said(home, "endpoints list"),
+    }
+    assert {heading: list(names) for heading, names in shown.items()} == {
+        heading: table(PAGE, heading).names for heading in shown
+    }
+
+
+def said(home: Path, command: str) -> dict[str, object]:
+    """Return the object that a command writes, or the first of its list."""
+    shown = on_terminal(f"KOVA_AUTO_ENDPOINTS__CI='{ENDPOINT}' kova-auto {command} --json", home)
+    value = json.loads(shown.text)
+    found: dict[str, object] = value[0] if isinstance(value, list) else value
+    return found

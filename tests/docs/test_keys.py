@@ -1,0 +1,108 @@
+"""The tables of keys name every key of a job file and of the settings, with its default, and nothing else."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from kova_auto.core.errors import JobFileError
+from kova_auto.core.job import JobFile
+from kova_auto.core.unsupported import unsupported
+from kova_auto.scheduling.jobfiles import load_job
+from kova_auto.settings.model import SettingsFile
+from tests.docs.keys import NONE, REQUIRED, Key, keys_of
+from tests.docs.pages import bare, codes, tables
+
+HEAD = ["Key", "Default", "May be", "Means"]
+MODELS = [("docs/jobs.md", JobFile), ("docs/settings.md", SettingsFile)]
+# One job that asks for everything that this version refuses; a schedule takes one kind at a time.
+EVERYTHING = """
+prompt = "Look around."
+model = ["openai/gpt-5", "auto"]
+mode = "goal"
+isolation = "worktree"
+policy = { overlap = "queue", retry = { attempts = 1 }, max_runs = 1, pause_after_failures = 1, expect_within = "1h" }
+permissions = { allow_mcp_tools = ["x"] }
+approval = { on_unreachable = "keep", questions = "suspend" }
+output = { schema = "schema.json", checks = ["true"] }
+goal = { criteria = ["done"] }
+agents = { allow = ["x"] }
+mcp = { servers = ["x"] }
+context = { memory = ["job"], skills = ["x"], attachments = ["x"] }
+limits = { cancel_grace = "1m", cost_usd_per_day = 1.0 }
+[schedule]
+start = "2026-01-01T00:00"
+end = "2026-01-02T00:00"
+exclude = { dates = ["2026-01-01"] }
+jitter = "1m"
+"""
+TABLES = ("schedule.after", "schedule.exclude")  # refused as a whole
+KINDS = ('on = "startup"', 'after = [{ job = "x" }]', 'webhook = "x"')
+
+
+def rows(page: str) -> dict[str, list[str]]:
+    """Return the rows of a page's tables of keys, by key."""
+    found = [row for table in tables(page) if table.rows[0] == HEAD for row in table.body]
+    named = {bare(row[0]): row for row in found}
+    assert len(named) == len(found), "a key stands twice"
+    return named
+
+
+@pytest.mark.parametrize(("page", "model"), MODELS)
+def test_every_key_is_in_a_table_and_nothing_else_is(page: str, model: type[BaseModel]) -> None:
+    assert sorted(rows(page)) == sorted(key.name for key in keys_of(model))
+
+
+@pytest.mark.parametrize(("page", "model"), MODELS)
+def test_each_key_stands_with_its_default(page: str, model: type[BaseModel]) -> None:
+    written = rows(page)
+    assert {key.name: _default(written[key.name][1]) for key in keys_of(model)} == {
+        key.name: key.default for key in keys_of(model)
+    }
+
+
+def _default(cell: str) -> object:
+    return cell if cell in {NONE, REQUIRED} else tomllib.loads(f"value = {bare(cell)}")["value"]
+
+
+@pytest.mark.parametrize(("page", "model"), MODELS)
+def test_each_key_stands_with_its_choices_and_bounds(page: str, model: type[BaseModel]) -> None:
+    written = rows(page)
+    assert [missing for key in keys_of(model) if (missing := _missing(key, written[key.name]))] == []
+
+
+def _missing(key: Key, row: list[str]) -> str:
+    words, text = set(codes(row[2])), " ".join(row[2:]).replace("`", "").split()
+    lacks = sorted(key.choices - words) + sorted(key.bounds - {word.rstrip(",.;") for word in text})
+    return f"{key.name}: {', '.join(lacks)}" if lacks else ""
+
+
+def refused(tmp_path: Path, text: str) -> set[str]:
+    """Return the keys of a job that this version cannot obey."""
+    path = tmp_path / "example.toml"
+    (tmp_path / "schema.json").write_text("{}")
+    path.write_text(text)
+    with pytest.raises(JobFileError) as caught:
+        load_job(path)
+    return {problem.key for problem in caught.value.problems if "cannot do that yet" in problem.message}
+
+
+def test_what_is_refused_today_is_marked_and_nothing_else_is(tmp_path: Path) -> None:
+    found = refused(tmp_path, f'{EVERYTHING}\nevery = "1h"')
+    for kind in KINDS:
+        found |= refused(tmp_path, f'prompt = "x"\n[schedule]\n{kind}')
+    marked = {key for key, row in rows("docs/jobs.md").items() if "refused today" in row[3].lower()}
+    assert found == named_in_the_code()
+    assert {key.rpartition(".")[0] if key.startswith(TABLES) else key for key in marked} == found
+
+
+def named_in_the_code() -> set[str]:
+    """Return the keys that `unsupported` knows."""
+    tree = ast.parse(Path(unsupported.__code__.co_filename).read_text())
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    known = {key.name for key in keys_of(JobFile)} | set(TABLES)
+    return (texts | {f"schedule.{text}" for text in texts}) & known
