@@ -20,6 +20,7 @@ class FlakyJournal(MemoryJournal):
 
     Attributes:
         faults: How many further calls of each method fail; of `append`, by the kind of its event.
+        broken: Methods that fail as none may.
         overtakes: A fact that somebody else writes just before the next one of a kind.
         unheard: How many further facts of each kind are written, and their writers told that they were not.
         asked: How often each was asked.
@@ -28,6 +29,7 @@ class FlakyJournal(MemoryJournal):
     def __init__(self) -> None:
         super().__init__()
         self.faults: Counter[str] = Counter()
+        self.broken: set[str] = set()
         self.overtakes: dict[str, Event] = {}
         self.unheard: Counter[str] = Counter()
         self.asked: Counter[str] = Counter()
@@ -67,6 +69,8 @@ class FlakyJournal(MemoryJournal):
 
     def _answer(self, name: str) -> None:
         self.asked[name] += 1
+        if name in self.broken:
+            raise ZeroDivisionError
         for wanted, times, event in self._awaited:
             if wanted == name and times <= self.asked[name]:
                 event.set()

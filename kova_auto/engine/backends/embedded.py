@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
+from kova_auto.core.errors import JournalError
 from kova_auto.core.ids import RunId
 from kova_auto.core.ports import Clock, Views
 from kova_auto.core.view import RunRow
@@ -16,6 +18,15 @@ LOG = logging.getLogger(__name__)
 LONGEST_NAP = timedelta(seconds=30)
 SHORTEST_NAP = timedelta(milliseconds=50)
 AGAIN = timedelta(seconds=1)
+NO_JOURNAL = timedelta(seconds=5)
+
+
+@dataclass(frozen=True, slots=True)
+class _Busy:
+    """Hold how often in a row a run could not be advanced, and when that is tried again."""
+
+    times: int
+    until: datetime
 
 
 class Embedded:
@@ -26,6 +37,7 @@ class Embedded:
         self._views, self._clock, self._bells = views, clock, bells
         self._tasks: dict[RunId, asyncio.Task[Advanced]] = {}
         self._writers: dict[str, RunId] = {}
+        self._busy: dict[RunId, _Busy] = {}
 
     def submit(self, run_id: RunId) -> None:
         """Have a run advanced soon."""
@@ -33,28 +45,48 @@ class Embedded:
         self._bells.work()
 
     async def serve(self, advance: Advance, *, slots: int, stop: asyncio.Event) -> None:
-        """Advance runs until `stop` is set and those under way have come back."""
-        waiting = asyncio.create_task(stop.wait())
+        """Advance runs until `stop` is set and those under way have come back; where this breaks, they are let go."""
+        stopping = asyncio.create_task(stop.wait())
         try:
             with self._bells.hung(Ear.WORK) as bell:
-                waiting.add_done_callback(lambda _: bell.set())
+                stopping.add_done_callback(lambda _: bell.set())
                 while not stop.is_set():
-                    nap = await self._start_what_can_go(advance, slots)
+                    nap = await self._pass(advance, slots)
                     await heard(bell, nap.total_seconds())
+        except BaseException:
+            for task in self._tasks.values():
+                task.cancel()
+            raise
         finally:
-            waiting.cancel()
+            stopping.cancel()
             await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
-    async def _start_what_can_go(self, advance: Advance, slots: int) -> timedelta:
-        """Fill the free slots; return how long nothing can change by itself."""
+    async def _pass(self, advance: Advance, slots: int) -> timedelta:
+        """Start what can go; return how long nothing can change by itself."""
         now = self._clock.now()
-        for run_id in await self._views.runnable(now):
+        try:
+            await self._start_what_can_go(advance, slots, now)
+            wake_at = await self._views.next_wake(now)
+        except JournalError as exc:
+            LOG.warning("runs wait: %s", exc)
+            return NO_JOURNAL
+        instants = [wake_at, *(busy.until for busy in self._busy.values())]
+        waits = [instant - now for instant in instants if instant and instant > now]
+        return min(max(min(waits, default=LONGEST_NAP), SHORTEST_NAP), LONGEST_NAP)
+
+    async def _start_what_can_go(self, advance: Advance, slots: int, now: datetime) -> None:
+        """Fill the free slots, oldest first; a slot that becomes free later rings."""
+        runnable = await self._views.runnable(now)
+        self._busy = {run_id: busy for run_id, busy in self._busy.items() if run_id in runnable}
+        for run_id in runnable:
             if len(self._tasks) >= slots:
-                return LONGEST_NAP  # A slot that becomes free rings.
-            if run_id not in self._tasks and (row := await self._views.run(run_id)) and self._may_write(row):
+                return
+            if self._may_be_tried(run_id, now) and (row := await self._views.run(run_id)) and self._may_write(row):
                 self._start(run_id, row, advance)
-        wake_at = await self._views.next_wake(now)
-        return LONGEST_NAP if wake_at is None else min(max(wake_at - now, SHORTEST_NAP), LONGEST_NAP)
+
+    def _may_be_tried(self, run_id: RunId, now: datetime) -> bool:
+        busy = self._busy.get(run_id)
+        return run_id not in self._tasks and (busy is None or busy.until <= now)
 
     def _may_write(self, row: RunRow) -> bool:
         """Say whether no other run that writes has the workspace: in place, one at a time."""
@@ -63,22 +95,26 @@ class Embedded:
     def _start(self, run_id: RunId, row: RunRow, advance: Advance) -> None:
         if _writes(row):
             self._writers[row.workspace] = run_id
-        task = asyncio.create_task(self._advance(run_id, advance), name=f"advance {run_id}")
+        task = asyncio.ensure_future(advance(run_id))
         self._tasks[run_id] = task
-        task.add_done_callback(lambda _: self._ended(run_id, row.workspace))
+        task.add_done_callback(lambda _: self._ended(run_id, row.workspace, task))
 
-    async def _advance(self, run_id: RunId, advance: Advance) -> Advanced:
-        advanced = await advance(run_id)
-        if advanced is Advanced.BUSY:
-            await asyncio.sleep(AGAIN.total_seconds())
-        return advanced
-
-    def _ended(self, run_id: RunId, workspace: str) -> None:
-        self._tasks.pop(run_id, None)
+    def _ended(self, run_id: RunId, workspace: str, task: asyncio.Future[Advanced]) -> None:
+        del self._tasks[run_id]
         if self._writers.get(workspace) == run_id:
             del self._writers[workspace]
+        if not task.cancelled() and (task.exception() or task.result() is Advanced.BUSY):
+            self._hold_back(run_id)
+        else:
+            self._busy.pop(run_id, None)
         self._bells.work()
+
+    def _hold_back(self, run_id: RunId) -> None:
+        """Try a run again later, and ever later, so that one that cannot be advanced takes nothing from the others."""
+        times = self._busy[run_id].times + 1 if run_id in self._busy else 1
+        wait = min(AGAIN * 2 ** min(times - 1, 10), LONGEST_NAP)
+        self._busy[run_id] = _Busy(times, self._clock.now() + wait)
 
 
 def _writes(row: RunRow) -> bool:
-    return row.level not in {"read-only", "ask"} and row.mode in {"agent", "goal"}
+    return row.level != "read-only" and row.mode in {"agent", "goal"}
