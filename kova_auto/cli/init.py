@@ -32,7 +32,7 @@ app = new_app(_ABOUT)
 @app.command(help=_ABOUT)
 def init(
     directory: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="What the first job looks at.", show_default="here")
+        Path, typer.Argument(metavar="DIR", help="What the first job looks at.", show_default="here")
     ] = Path(),
     *,
     config: ConfigOption = None,

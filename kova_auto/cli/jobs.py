@@ -41,6 +41,11 @@ JobArguments = Annotated[
     typer.Argument(metavar="JOB", help="Names of jobs, or job files. Without any: all jobs.", show_default=False),
 ]
 
+_LIST = """\
+List the jobs: when each runs, what it may do, what is wrong with its file.
+
+Times are shown in each schedule's own zone.
+"""
 _CHECK = """\
 Check job files, and name everything that is wrong with them.
 
@@ -55,7 +60,7 @@ Keep it beside your jobs (kova-auto jobs schema > job.schema.json) and begin eac
 """
 
 
-@app.command("list", help="List the jobs: when each runs, what it may do, what is wrong with its file.")
+@app.command("list", help=_LIST, short_help="List the jobs, and what is wrong with a file.")
 def list_jobs(context: typer.Context, *, config: ConfigOption = None, json: JsonOption = False) -> None:
     """Show every job of the jobs directory."""
     source = JobSource.with_settings(config)
@@ -106,7 +111,9 @@ def show_next(
     context: typer.Context,
     jobs: JobArguments = None,
     *,
-    count: Annotated[int, typer.Option("--count", "-n", min=1, max=10_000, help="How many instants.")] = 10,
+    count: Annotated[
+        int, typer.Option("--count", "-n", min=1, max=10_000, metavar="NUMBER", help="How many instants.")
+    ] = 10,
     start: Annotated[
         str | None,
         typer.Option("--from", metavar="INSTANT", help="Begin here (2026-03-28T00:00) instead of now."),
@@ -145,9 +152,13 @@ def show_next(
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Letters, digits, - and _.", show_default=False)],
     *,
-    prompt: Annotated[str | None, typer.Option(help="What the agent is to do.", show_default=False)] = None,
-    cron: Annotated[str | None, typer.Option(help='When it runs, as "30 7 * * MON-FRI".', show_default=False)] = None,
-    workspace: Annotated[Path, typer.Option(help="Directory it works in.")] = Path(),
+    prompt: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What the agent is to do.", show_default=False)
+    ] = None,
+    cron: Annotated[
+        str | None, typer.Option(metavar="EXPRESSION", help='When it runs, as "30 7 * * MON-FRI".', show_default=False)
+    ] = None,
+    workspace: Annotated[Path, typer.Option(metavar="DIR", help="Directory it works in.")] = Path(),
     config: ConfigOption = None,
 ) -> None:
     """Write a job that runs as it is, and say what to do next."""
