@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -127,8 +127,17 @@ class Views(Protocol):
     async def delivery(self, delivery_id: DeliveryId) -> DeliveryRow | None:
         """Return one duty."""
 
-    async def due_deliveries(self, now: datetime, limit: int = 100) -> Sequence[DeliveryRow]:
-        """Return duties to be done now and not leased, oldest first."""
+    async def due_deliveries(
+        self, now: datetime, *, run_id: RunId | None = None, without: Collection[str] = (), limit: int = 100
+    ) -> Sequence[DeliveryRow]:
+        """Return duties to be done now and not leased, oldest first.
+
+        Args:
+            now: UTC.
+            run_id: Those of one run alone.
+            without: Endpoints that are left alone, so that what waits for them hides nothing else.
+            limit: How many.
+        """
 
     async def lease_delivery(self, delivery_id: DeliveryId, *, owner: str, now: datetime, lease: timedelta) -> bool:
         """Take one duty; False where another has it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
@@ -105,10 +105,15 @@ class SqlViews:
         """Return one duty."""
         return _one(await self._all(_DELIVERIES.where(DELIVERY.c.delivery_id == delivery_id), DeliveryRow))
 
-    async def due_deliveries(self, now: datetime, limit: int = 100) -> Sequence[DeliveryRow]:
+    async def due_deliveries(
+        self, now: datetime, *, run_id: RunId | None = None, without: Collection[str] = (), limit: int = 100
+    ) -> Sequence[DeliveryRow]:
         """Return duties to be done now and not leased, oldest first."""
+        asked = [_due(now), DELIVERY.c.endpoint.not_in(without)]
+        if run_id is not None:
+            asked.append(DELIVERY.c.run_id == run_id)
         oldest = (DELIVERY.c.owed_at, DELIVERY.c.delivery_id)
-        return await self._all(_DELIVERIES.where(_due(now)).order_by(*oldest).limit(limit), DeliveryRow)
+        return await self._all(_DELIVERIES.where(*asked).order_by(*oldest).limit(limit), DeliveryRow)
 
     async def lease_delivery(self, delivery_id: DeliveryId, *, owner: str, now: datetime, lease: timedelta) -> bool:
         """Take one duty; False where another has it, or it is not to be done now."""

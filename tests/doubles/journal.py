@@ -7,7 +7,7 @@ stands for; the same suite in `tests/ports` runs against both.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -192,9 +192,12 @@ class _Views(_Facts):
         """Return one duty."""
         return next((row for row in self._deliveries() if row.delivery_id == delivery_id), None)
 
-    async def due_deliveries(self, now: datetime, limit: int = 100) -> Sequence[DeliveryRow]:
+    async def due_deliveries(
+        self, now: datetime, *, run_id: RunId | None = None, without: Collection[str] = (), limit: int = 100
+    ) -> Sequence[DeliveryRow]:
         """Return duties to be done now and not leased, oldest first."""
-        return [row for row in self._deliveries() if self._is_due(row, now)][:limit]
+        due = [row for row in self._deliveries() if self._is_due(row, now) and row.endpoint not in without]
+        return [row for row in due if run_id in (None, row.run_id)][:limit]
 
     async def lease_delivery(self, delivery_id: DeliveryId, *, owner: str, now: datetime, lease: timedelta) -> bool:
         """Take one duty; False where another has it, or it is not to be done now."""

@@ -223,6 +223,9 @@ async def test_duties_fall_due_oldest_first(journal: Journal, views: Views) -> N
         *delivery_rows(new),
     ]
     assert await views.due_deliveries(at("07:30:00"), limit=1) == list(delivery_rows(old))
+    assert await views.due_deliveries(at("07:30:00"), run_id=new.run_id, limit=1) == list(delivery_rows(new))
+    assert await views.due_deliveries(at("07:30:00"), without={"elsewhere"}, limit=1) == list(delivery_rows(old))
+    assert await views.due_deliveries(at("07:30:00"), without={"ci", "elsewhere"}) == []
 
 
 async def test_a_duty_is_taken_by_one_until_it_is_given_back_or_its_lease_runs_out(
