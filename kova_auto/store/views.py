@@ -109,7 +109,9 @@ class SqlViews:
         self, now: datetime, *, run_id: RunId | None = None, without: Collection[str] = (), limit: int = 100
     ) -> Sequence[DeliveryRow]:
         """Return duties to be done now and not leased, oldest first."""
-        asked = [_due(now), DELIVERY.c.endpoint.not_in(without)]
+        asked = [_due(now)]
+        if without:
+            asked.append(DELIVERY.c.endpoint.not_in(without))
         if run_id is not None:
             asked.append(DELIVERY.c.run_id == run_id)
         oldest = (DELIVERY.c.owed_at, DELIVERY.c.delivery_id)
