@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import stat
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -50,8 +51,14 @@ def _fetched(reference: SecretRef, environ: Environment, base: Path) -> tuple[st
 def _from_file(reference: SecretRef, path: Path) -> str:
     secret = _content(reference, path)
     if path.stat().st_mode & _FOR_OTHERS:
-        logger.warning("other users may use the secret in %s: chmod 600 %s", path, path)
+        _warn_of(path)
     return secret
+
+
+@cache
+def _warn_of(path: Path) -> None:
+    """Say it once: a secret is fetched each time it is needed."""
+    logger.warning("other users may use the secret in %s: chmod 600 %s", path, path)
 
 
 def _content(reference: SecretRef, path: Path) -> str:
