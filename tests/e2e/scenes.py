@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import select
 import subprocess
 import sys
 import threading
@@ -90,8 +91,13 @@ class Scene(Home):
         os.mkfifo(self.workspace / ASLEEP)
 
     def falls_asleep(self) -> None:
-        """Wait until the command of the job that sleeps has begun."""
-        (self.workspace / ASLEEP).read_bytes()
+        """Wait until the command of the job that sleeps has begun; not for ever, should it have died."""
+        pipe = os.open(self.workspace / ASLEEP, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            said, _, _ = select.select([pipe], [], [], WAIT_S)
+            assert said, "the command never began"
+        finally:
+            os.close(pipe)
 
     def secret(self) -> None:
         """Write the endpoint's secret, for its owner alone."""
