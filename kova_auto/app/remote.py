@@ -13,7 +13,7 @@ from typing import TypeVar
 from pydantic import BaseModel, TypeAdapter
 
 from kova_auto.app.control import Content, Placed, RunAsk, Status, Told, Undone
-from kova_auto.app.socket import LONGEST_LINE
+from kova_auto.app.socket import LONGEST_LINE, short_name
 from kova_auto.core import errors
 from kova_auto.core.approval.levels import Decision
 from kova_auto.core.errors import JournalBusyError, KovaError
@@ -151,7 +151,8 @@ class RemoteControl:
 
 async def _dial(path: Path) -> Talk:
     try:
-        return await asyncio.open_unix_connection(path, limit=LONGEST_LINE)
+        with short_name(path) as name:
+            return await asyncio.open_unix_connection(name, limit=LONGEST_LINE)
     except (OSError, ValueError) as exc:
         msg = f"the service does not answer at {path}; try again in a moment"
         raise JournalBusyError(msg) from exc

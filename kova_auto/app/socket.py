@@ -10,7 +10,8 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import AsyncIterator
+import os
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import get_type_hints
 
@@ -22,6 +23,7 @@ from kova_auto.core.errors import ConfigError, KovaError
 LOG = logging.getLogger(__name__)
 LONGEST_LINE = 64 * 1024 * 1024
 LONGEST_PATH = 100  # Bytes that every kernel takes for a socket's name.
+DESCRIPTORS = Path("/proc/self/fd")  # Linux: what a directory's descriptor stands for, under a short name.
 
 METHODS = frozenset(name for name in dir(Control) if not name.startswith("_"))
 
@@ -36,11 +38,8 @@ async def listening(control: Control, path: Path) -> AsyncIterator[None]:
     """Answer questions until the block ends; the caller owns the database, so a socket left behind is stale.
 
     Raises:
-        ConfigError: The path is too long for a socket.
+        ConfigError: The path is too long for a socket of this system.
     """
-    if len(bytes(path)) > LONGEST_PATH:
-        msg = f"the data directory's path is too long for a socket: {path}"
-        raise ConfigError(msg, key="data_dir", hint=f"at most {LONGEST_PATH} bytes with the socket's own name")
     _clear(path)
     talks: set[asyncio.Task[None]] = set()
 
@@ -49,16 +48,38 @@ async def listening(control: Control, path: Path) -> AsyncIterator[None]:
         talks.add(task)
         task.add_done_callback(talks.discard)
 
-    server = await asyncio.start_unix_server(welcome, path, limit=LONGEST_LINE)
-    _keep_to_owner(path)
+    with short_name(path) as name:
+        server = await asyncio.start_unix_server(welcome, name, limit=LONGEST_LINE)
+        _keep_to_owner(path)
+        try:
+            yield
+        finally:
+            server.close()
+            for task in tuple(talks):
+                task.cancel()
+            await asyncio.gather(*talks, return_exceptions=True)
+            _clear(path)
+
+
+@contextlib.contextmanager
+def short_name(path: Path) -> Iterator[Path]:
+    """Give a name of a socket that its kernel takes, for as long as the block lasts: a long path is too much for it.
+
+    Raises:
+        ConfigError: There is none.
+        OSError: The directory is not there.
+    """
+    if len(bytes(path)) <= LONGEST_PATH:
+        yield path
+        return
+    if not DESCRIPTORS.is_dir():
+        msg = f"the data directory's path is too long for a socket: {path}"
+        raise ConfigError(msg, key="data_dir", hint=f"at most {LONGEST_PATH} bytes with the socket's own name")
+    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        yield
+        yield DESCRIPTORS / str(directory) / path.name
     finally:
-        server.close()
-        for task in tuple(talks):
-            task.cancel()
-        await asyncio.gather(*talks, return_exceptions=True)
-        _clear(path)
+        os.close(directory)
 
 
 def _clear(path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import stat
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from kova_auto.app.connect import SERVICE, connected, owning, reading
 from kova_auto.app.control import Control, Placed, Status
 from kova_auto.app.local import LocalAnswers
 from kova_auto.app.remote import RemoteControl
-from kova_auto.app.socket import METHODS, listening, socket_path
+from kova_auto.app.socket import DESCRIPTORS, METHODS, listening, socket_path
 from kova_auto.core.errors import DatabaseInUseError, JournalBusyError
 from kova_auto.core.ids import RunId
 from kova_auto.settings.load import load_settings
@@ -142,3 +143,14 @@ async def test_a_service_that_ends_in_the_middle_of_a_question_is_an_error_and_i
     async with a_service(settings, Clerk()):
         assert (await control.status()).pid == os.getpid()
         await control.close()
+
+
+@pytest.mark.skipif(not DESCRIPTORS.is_dir(), reason="elsewhere a long path is refused")
+async def test_a_data_directory_may_lie_deep(tmp_path: Path) -> None:
+    settings = load_settings(None, {"HOME": str(tmp_path / ("deep" * 40))})
+    async with a_service(settings, Clerk()):
+        control = await RemoteControl.connect(socket_path(settings.data_dir))
+        assert (await control.status()).pid == os.getpid()
+        assert stat.S_IMODE(socket_path(settings.data_dir).stat().st_mode) == 0o600
+        await control.close()
+    assert not socket_path(settings.data_dir).exists()
