@@ -6,7 +6,7 @@ from kova_auto.app.control import Listener
 from kova_auto.app.vault import Vault
 from kova_auto.core.delivery.signature import parse_secret
 from kova_auto.core.delivery.target import FormatName, Target
-from kova_auto.core.errors import ConfigError
+from kova_auto.core.errors import UnknownEndpointError
 from kova_auto.core.ids import EndpointName
 from kova_auto.core.net.address import parse_cidr
 from kova_auto.core.secret import SecretRef
@@ -32,7 +32,8 @@ class Endpoints:
         """Return an endpoint.
 
         Raises:
-            ConfigError: There is none of this name, or a secret of it cannot be had.
+            UnknownEndpointError: There is none of this name.
+            ConfigError: A secret of it cannot be had.
         """
         if listener := self._listeners.get(name):
             return Target(
@@ -47,7 +48,7 @@ class Endpoints:
         if table is None:
             known = ", ".join(sorted(self._settings.endpoints)) or "none"
             message = f"there is no endpoint {name}; the settings have {known}"
-            raise ConfigError(message, key=f"endpoints.{name}", hint="kova-auto endpoints list shows them")
+            raise UnknownEndpointError(message, key=f"endpoints.{name}", hint="kova-auto endpoints list shows them")
         key = f"endpoints.{name}.secret"
         return Target(
             name=name,

@@ -116,6 +116,7 @@ async def build(settings: Settings, environ: Mapping[str, str], *, clock: Clock 
         opening=desk.open,
         testing=desk.test,
         describe=desk.describe,
+        resume=courier.resume,
     )
     return House(settings, clock, places, vault, store, bells, tooling, models, opening, engine, courier, control)
 

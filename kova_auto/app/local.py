@@ -18,7 +18,7 @@ from kova_auto.core.event import (
     RunRetried,
     StopRequested,
 )
-from kova_auto.core.ids import BlobHash, CallId, DeliveryId, JobName, RunId
+from kova_auto.core.ids import BlobHash, CallId, DeliveryId, EndpointName, JobName, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.ledger import Ledger, Occurrence
 from kova_auto.core.ports import Clock, Journal, Views
@@ -104,6 +104,7 @@ class LocalControl(LocalAnswers):
         opening: Turns a request into the event that opens its run.
         testing: Sends one endpoint a test message.
         describe: Describes the service.
+        resume: Lets deliveries to an endpoint go on, which it had refused.
     """
 
     clock: Clock
@@ -111,6 +112,7 @@ class LocalControl(LocalAnswers):
     opening: Callable[[RunAsk], RunRequested]
     testing: Callable[[str, Outcome | None], Awaitable[Told]]
     describe: Callable[[], Status]
+    resume: Callable[[EndpointName], None]
 
     async def status(self) -> Status:
         """Describe the service."""
@@ -155,6 +157,7 @@ class LocalControl(LocalAnswers):
         if row is None:
             message = f"there is no delivery {delivery_id}"
             raise ConfigError(message, hint="kova-auto deliveries list shows them")
+        self.resume(row.endpoint)
         await self._append(row.run_id, DeliveryRequeued(at=self.clock.now(), delivery_id=delivery_id, by=by))
         return await self.views.delivery(delivery_id) or row
 

@@ -63,6 +63,10 @@ class SettingsError(ConfigError):
     """Say what is wrong with the settings, and where."""
 
 
+class UnknownEndpointError(ConfigError):
+    """Say that the settings have no endpoint of this name."""
+
+
 class ModelError(KovaError):
     """Say that a model did not answer as asked."""
 

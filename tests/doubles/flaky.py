@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from kova_auto.core.errors import JournalBusyError
@@ -12,6 +12,7 @@ from kova_auto.core.event import Event
 from kova_auto.core.ids import RunId
 from kova_auto.core.ports import Renewal
 from kova_auto.core.run import RunState
+from kova_auto.core.view import DeliveryRow
 from tests.doubles.journal import MemoryJournal
 
 
@@ -66,6 +67,12 @@ class FlakyJournal(MemoryJournal):
     async def runnable(self, now: datetime, limit: int = 1000) -> Sequence[RunId]:
         self._answer("runnable")
         return await super().runnable(now, limit)
+
+    async def due_deliveries(
+        self, now: datetime, *, run_id: RunId | None = None, without: Collection[str] = (), limit: int = 100
+    ) -> Sequence[DeliveryRow]:
+        self._answer("due_deliveries")
+        return await super().due_deliveries(now, run_id=run_id, without=without, limit=limit)
 
     def _answer(self, name: str) -> None:
         self.asked[name] += 1

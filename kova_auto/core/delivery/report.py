@@ -20,7 +20,7 @@ def notice_of(state: RunState, owed: Owed) -> Notice:
     """Return what is told of the event that a duty is about.
 
     Raises:
-        IllegalEventError: The run holds no such event any more, because it was begun again.
+        IllegalEventError: There is nothing to tell any more: the run was begun again, or the call is settled.
     """
     return _approval(state, owed) if owed.cause is Cause.APPROVAL else report_of(state)
 
@@ -93,7 +93,7 @@ def _shown(path: str, workspace: PurePath) -> str:
 
 def _approval(state: RunState, owed: Owed) -> ApprovalNotice:
     for call in state.calls.values():
-        if call.approval and call.approval.at == owed.owed_at and call.approval.expires_at == owed.expires_at:
+        if call.approval and call.approval.at == owed.owed_at and call.awaits_person:
             arguments = json.dumps(call.call.args, ensure_ascii=False, indent=2)
             return ApprovalNotice(
                 run_id=state.run_id,
@@ -106,5 +106,5 @@ def _approval(state: RunState, owed: Owed) -> ApprovalNotice:
                 requested_at=call.approval.at,
                 expires_at=call.approval.expires_at,
             )
-    msg = f"run {state.run_id} holds no approval that was asked for at {owed.owed_at}"
+    msg = f"nobody is asked any more: the call of {owed.owed_at:%Y-%m-%d %H:%M:%S} UTC is settled"
     raise IllegalEventError(msg)
