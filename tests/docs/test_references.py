@@ -10,7 +10,6 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from kova_auto.cli.main import app
@@ -64,7 +63,6 @@ def _has(shown: str, option: str) -> bool:
 
 
 def test_the_check_of_commands_finds_what_is_wrong() -> None:
-    assert isinstance(app, typer.Typer)
     lines = ["run JOB --listen", "run JOB --attended", "rules list", "runs explain last", "runs list --job=x", "--help"]
     assert [complaint(line.split()) for line in lines] == [
         "",
