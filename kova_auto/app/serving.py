@@ -8,6 +8,7 @@ import logging
 from datetime import timedelta
 
 from kova_auto.app.house import House
+from kova_auto.core.delivery.document import count
 from kova_auto.core.errors import JournalError
 from kova_auto.core.ids import RunId
 from kova_auto.core.run import Execution
@@ -92,7 +93,8 @@ async def _until_stopped(loops: list[asyncio.Task[None]], stop: asyncio.Event) -
 async def _drain(house: House, loops: list[asyncio.Task[None]], drain: timedelta) -> None:
     """Let the loops end their steps, unless somebody wants the end at once; cut off what is late."""
     if house.engine.running:
-        LOG.info("%d runs end their step, for at most %d s", house.engine.running, drain.total_seconds())
+        runs = count(house.engine.running, "run")
+        LOG.info("steps under way may end, for at most %d s: %s", drain.total_seconds(), runs)
     stopping = house.engine.stopping
     ending, cut = asyncio.create_task(_ended(loops)), asyncio.create_task(stopping.now.wait())
     either: set[asyncio.Task[object]] = {ending, cut}
