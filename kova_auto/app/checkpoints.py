@@ -25,5 +25,4 @@ class RunCheckpoints:
     async def undo(self, state: RunState) -> Undone:
         """Restore every file, or none where one has changed since."""
         done = await checkpoint.undo(self.roots, state, self.journal.blob)
-        refused = tuple(f"{one.path}: {one.why}" for one in done.refused)
-        return Undone(restored=done.restored, refused=refused)
+        return Undone(restored=done.restored, refused=tuple(one.why for one in done.refused))

@@ -179,6 +179,9 @@ class LocalControl(LocalAnswers):
         if not state.finished:
             msg = f"run {run_id} has not finished; cancel it first (kova-auto runs cancel)"
             raise IllegalEventError(msg)
+        if state.request.workspace != state.job.workspace:
+            msg = f"run {run_id} worked in a copy, which is gone: there is nothing to take back"
+            raise IllegalEventError(msg)
         return await self.checkpoints.undo(state)
 
     async def _append(self, run_id: RunId, event: Event) -> RunState:

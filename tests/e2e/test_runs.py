@@ -114,7 +114,14 @@ def test_what_has_changed_since_is_not_taken_back(made: Scene) -> None:
     (made.workspace / "made.txt").write_text("mine\n")
     result = made.run("runs", "undo", "last")
     assert (result.exit_code, (made.workspace / "made.txt").read_text()) == (1, "mine\n")
-    assert result.stderr.startswith(f"refused: {made.workspace / 'made.txt'}: ")
+    assert result.stderr.startswith(f"refused: {made.workspace / 'made.txt'} has changed since the run wrote it")
+    assert result.stderr.count("made.txt") == 1
+
+
+def test_a_run_in_a_copy_has_nothing_to_take_back(made: Scene) -> None:
+    made.run("run", "make", "--staged")
+    result = made.run("runs", "undo", "last")
+    assert (result.exit_code, "worked in a copy, which is gone" in result.stderr) == (1, True)
 
 
 def test_a_run_that_wrote_nothing_has_nothing_to_take_back(looked: Scene) -> None:
