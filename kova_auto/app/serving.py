@@ -9,9 +9,10 @@ from datetime import timedelta
 
 from kova_auto.app.house import House
 from kova_auto.core.delivery.document import count
-from kova_auto.core.errors import JournalError
+from kova_auto.core.errors import JournalBusyError, JournalError
 from kova_auto.core.ids import RunId
-from kova_auto.core.run import Execution
+from kova_auto.core.owed import OPEN
+from kova_auto.core.state import Execution
 from kova_auto.core.view import RunRow
 from kova_auto.engine.backends.embedded import Embedded
 from kova_auto.engine.bells import Ear, heard
@@ -24,6 +25,7 @@ LOG = logging.getLogger(__name__)
 DRAIN = timedelta(seconds=30)
 CUT = timedelta(seconds=10)
 LONGEST_NAP_S = 30.0
+SHORTEST_NAP_S = 0.2
 AGAIN_S = 1.0
 
 
@@ -57,6 +59,9 @@ async def serve(house: House, stop: asyncio.Event, *, drain: timedelta = DRAIN) 
             house.bells.work()
             await _drain(house, loops, drain)
             alarm.stop()
+    for loop in loops:  # What broke one has ended the service, and whoever supervises it must see.
+        if not loop.cancelled():
+            loop.result()
 
 
 def _advancing(house: House) -> Advance:
@@ -81,13 +86,12 @@ def _how_far(row: RunRow) -> str:
 
 
 async def _until_stopped(loops: list[asyncio.Task[None]], stop: asyncio.Event) -> None:
-    """Wait for the stop; a loop that ends by itself ends the service, so that whoever supervises it sees."""
+    """Wait for the stop, or for a loop that ends by itself."""
     stopped = asyncio.create_task(stop.wait())
-    await asyncio.wait({stopped, *loops}, return_when=asyncio.FIRST_COMPLETED)
-    stopped.cancel()
-    for loop in loops:
-        if loop.done():
-            await loop
+    try:
+        await asyncio.wait({stopped, *loops}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopped.cancel()
 
 
 async def _drain(house: House, loops: list[asyncio.Task[None]], drain: timedelta) -> None:
@@ -117,27 +121,44 @@ async def drive_one(house: House, run_id: RunId, stop: asyncio.Event) -> Advance
     with house.bells.hung(Ear.WORK) as bell:
         while True:
             advanced = await house.engine.advance(run_id)
-            row = await house.store.views.run(run_id)
-            if stop.is_set() or advanced is Advanced.DONE or row is None:
+            if stop.is_set() or advanced is Advanced.DONE:
                 return advanced
-            if advanced is Advanced.SUSPENDED and row.execution == "suspended":
-                return advanced
-            if advanced is Advanced.BUSY:  # The bell that this very try has rung is no reason to try again.
-                await asyncio.sleep(AGAIN_S)
+            row = await _row(house, run_id) if advanced is Advanced.SUSPENDED else None
+            if row is None:  # The bell that this very try has rung is no reason to try again.
+                await _wait(stop, AGAIN_S)
                 continue
-            now = house.clock.now()
-            wait_s = (row.wake_at - now).total_seconds() if row.wake_at else 1.0
-            await heard(bell, min(max(wait_s, 0.05), LONGEST_NAP_S))
+            if row.execution is Execution.SUSPENDED:
+                return advanced
+            wait_s = (row.wake_at - house.clock.now()).total_seconds() if row.wake_at else AGAIN_S
+            await heard(bell, min(max(wait_s, SHORTEST_NAP_S), LONGEST_NAP_S))
+
+
+async def _row(house: House, run_id: RunId) -> RunRow | None:
+    try:
+        return await house.store.views.run(run_id)
+    except JournalBusyError as exc:
+        LOG.warning("run %s waits: %s", run_id, exc)
+        return None
+
+
+async def _wait(stop: asyncio.Event, at_most_s: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(at_most_s):
+            await stop.wait()
 
 
 async def deliver_one(house: House, run_id: RunId, *, patience: timedelta) -> None:
     """Make the attempts that a run's duties want, for as long as any is due within `patience`."""
     deadline = house.clock.now() + patience
     while True:
-        await house.courier.deliver_due(only=run_id)
-        rows = await house.store.views.deliveries(run_id=run_id)
+        try:
+            await house.courier.deliver_due(only=run_id)
+            rows = await house.store.views.deliveries(run_id=run_id)
+            waits = [row.next_at or house.clock.now() for row in rows if row.status in OPEN]
+        except JournalBusyError as exc:
+            LOG.warning("deliveries of run %s wait: %s", run_id, exc)
+            waits = [house.clock.now() + timedelta(seconds=AGAIN_S)]
         now = house.clock.now()
-        waits = [row.next_at or now for row in rows if row.status in {"pending", "waiting"}]
         if not waits or now >= deadline or min(waits) > deadline:
             return
-        await asyncio.sleep(max((min(waits) - now).total_seconds(), 0.05))
+        await asyncio.sleep(max((min(waits) - now).total_seconds(), SHORTEST_NAP_S))
