@@ -18,20 +18,20 @@ from kova_auto.app.checkpoints import RunCheckpoints
 from kova_auto.app.control import RunAsk, Status, Told
 from kova_auto.app.endpoints import Endpoints
 from kova_auto.app.local import LocalControl
-from kova_auto.app.models import Models
+from kova_auto.app.models import Models, Providers
 from kova_auto.app.opening import Opening
 from kova_auto.app.places import HousePlaces, places_of
 from kova_auto.app.staging import Copies
-from kova_auto.app.tooling import Tooling, tooling_of
+from kova_auto.app.tooling import Tooling, tooling_of, unproven
 from kova_auto.app.vault import Vault
 from kova_auto.clock import SystemClock
+from kova_auto.core.approval.policy import Policy
 from kova_auto.core.delivery.outcome import AttemptOutcome
 from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import EndpointName
 from kova_auto.core.job import Job, Outcome
 from kova_auto.core.policy import policy_of
 from kova_auto.core.ports import Clock
-from kova_auto.core.provider import Provider, configured
 from kova_auto.core.run import RunState
 from kova_auto.core.schedule.zone import parse_zone
 from kova_auto.delivery.courier import Courier
@@ -82,28 +82,12 @@ async def build(settings: Settings, environ: Mapping[str, str], *, clock: Clock 
         await store.end_leases(clock.now())  # We own it: whoever held a lease is dead.
     exchange = GuardedExchange()
     tooling = tooling_of(places, environ, vault, store.journal, exchange)
-
-    def providers() -> Mapping[str, Provider]:
-        return {name: configured(name, table.said(vault.value)) for name, table in settings.providers.items()}
-
-    models, copies, endpoints = Models(providers), Copies(places.work), Endpoints(settings, vault)
+    providers, endpoints = Providers(settings.providers, vault), Endpoints(settings, vault)
+    models, copies = Models(providers), Copies(places.work)
     worker = f"{socket.gethostname()}:{os.getpid()}"
     courier = Courier(store.journal, store.views, clock, exchange, endpoints.target, vault.redact, bells.told, worker)
     opening = Opening(clock, providers, copies, _loader(settings))
-    world = World(
-        clock=clock,
-        journal=store.journal,
-        views=store.views,
-        toolbox=tooling.toolbox,
-        models=models.of,
-        policies=lambda state: policy_of(state.job, state.request.level),
-        redact=vault.redact,
-        zone=lambda state: _zone(state, settings),
-        prepare=copies.prepare,
-        tidy=copies.remove,
-        worker=worker,
-        system=f"{platform.system()} {platform.machine()}",
-    )
+    world = _world(settings, store, vault, tooling, clock=clock, models=models, copies=copies, worker=worker)
     engine = Engine(world, bells)
     desk = _Desk(settings, clock, clock.now(), opening, endpoints, courier, engine)
     control = LocalControl(
@@ -119,6 +103,37 @@ async def build(settings: Settings, environ: Mapping[str, str], *, clock: Clock 
         resume=courier.resume,
     )
     return House(settings, clock, places, vault, store, bells, tooling, models, opening, engine, courier, control)
+
+
+def _world(
+    settings: Settings,
+    store: Store,
+    vault: Vault,
+    tooling: Tooling,
+    *,
+    clock: Clock,
+    models: Models,
+    copies: Copies,
+    worker: str,
+) -> World:
+    def policy(state: RunState) -> Policy:
+        return policy_of(state.job, state.request.level)
+
+    return World(
+        clock=clock,
+        journal=store.journal,
+        views=store.views,
+        toolbox=tooling.toolbox,
+        models=models.of,
+        policies=policy,
+        redact=vault.redact,
+        zone=lambda state: _zone(state, settings),
+        hindrance=lambda state: unproven(tooling.sandbox, policy(state)),
+        prepare=copies.prepare,
+        tidy=copies.remove,
+        worker=worker,
+        system=f"{platform.system()} {platform.machine()}",
+    )
 
 
 @dataclass(frozen=True, slots=True)

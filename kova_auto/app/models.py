@@ -3,19 +3,53 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 
+from pydantic import ValidationError
+
+from kova_auto.app.vault import Vault
+from kova_auto.core.errors import ConfigError
 from kova_auto.core.ports import Model
-from kova_auto.core.provider import Provider
-from kova_auto.core.run import RunState
+from kova_auto.core.provider import Provider, configured
+from kova_auto.core.state import RunState
 from kova_auto.llm.catalog import OpenModel, Pin, open_model
+from kova_auto.settings.model import ProviderTable
+
+
+class Providers(Mapping[str, Provider]):
+    """Hold the configured providers; the key of each is fetched when it is asked for, so that none spoils the others.
+
+    Asking for one raises ConfigError where a secret of it cannot be had, or cannot be what it is to be.
+    """
+
+    def __init__(self, tables: Mapping[str, ProviderTable], vault: Vault) -> None:
+        """Take what the settings say, in order."""
+        self._tables, self._vault = tables, vault
+
+    def __getitem__(self, name: str) -> Provider:
+        """Return a provider, with its key as it is now."""
+        said = self._tables[name].said(self._vault.value)
+        try:
+            return configured(name, said)
+        except ValidationError as exc:
+            problem = exc.errors(include_url=False, include_input=False)[0]
+            key = ".".join(["providers", name, *map(str, problem["loc"])])
+            raise ConfigError(problem["msg"].removeprefix("Value error, "), key=key) from None
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield their names."""
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._tables)
 
 
 class Models:
     """Hold the open models; close it when nothing runs any more."""
 
-    def __init__(self, providers: Callable[[], Mapping[str, Provider]]) -> None:
-        """Take what returns the configured providers, with their keys."""
+    def __init__(self, providers: Mapping[str, Provider]) -> None:
+        """Take the configured providers."""
         self._providers = providers
         self._open: dict[str, OpenModel] = {}
 
@@ -31,7 +65,7 @@ class Models:
         if pin.scripted:
             return open_model(pin, {}, job.script_text, job.script or job.path)
         if provider not in self._open:
-            self._open[provider] = open_model(pin, self._providers())
+            self._open[provider] = open_model(pin, self._providers)
         return self._open[provider]
 
     async def close(self) -> None:

@@ -32,26 +32,26 @@ class Opening:
     """
 
     clock: Clock
-    providers: Callable[[], Mapping[str, Provider]]
+    providers: Mapping[str, Provider]
     copies: Copies
     loader: Callable[[Path], Job]
 
     def of_occurrence(self, job: Job, nominal_at: datetime) -> RunRequested:
         """Return what opens the run of a job for an instant of its schedule.
 
-        A job whose script would have to be played is blocked, unless it says that it may: nobody asked for it.
+        What it lacks blocks the run and is told like any result. A job whose script would have to be played lacks a
+        model, unless it says that it may: nobody asked for it.
         """
-        inputs = inputs_of(job, {})
-        pin = pick(job.models, self.providers(), has_script=job.script_text is not None)
-        blocked = ""
-        if isinstance(pin, NoModel):
-            blocked = pin.reason
-        elif pin.scripted and not job.allow_scripted:
-            blocked = (
+        try:
+            inputs, pin = inputs_of(job, {}), self._pick(job)
+        except ConfigError as exc:
+            inputs, pin = {}, NoModel(str(exc))
+        if isinstance(pin, Pin) and pin.scripted and not job.allow_scripted:
+            pin = NoModel(
                 "no provider is configured, and the job's script is not played unless it says allow_scripted = true"
             )
         opened = self._event(run_id(JobName(job.name), nominal_at), job, pin, inputs, Origin.SCHEDULE)
-        return opened.model_copy(update={"nominal_at": nominal_at, "due_at": nominal_at, "blocked": blocked})
+        return opened.model_copy(update={"nominal_at": nominal_at, "due_at": nominal_at})
 
     def of_request(self, ask: RunAsk) -> RunRequested:
         """Return what opens a run that somebody asked for.
@@ -63,7 +63,7 @@ class Opening:
         if ask.listener:
             job = job.model_copy(update={"notify": (Notify(endpoint=ask.listener.name),)})
         inputs = inputs_of(job, ask.inputs)
-        pin = pick(job.models, self.providers(), has_script=job.script_text is not None)
+        pin = self._pick(job)
         if isinstance(pin, NoModel):
             raise ConfigError(pin.reason, path=job.path, key="model")
         key = requested_run_id(JobName(job.name), ask.asked_at, ask.key)
@@ -73,6 +73,9 @@ class Opening:
         return opened.model_copy(
             update={"staged": True, "workspace": str(self.copies.target(key, Path(job.workspace)))}
         )
+
+    def _pick(self, job: Job) -> Pin | NoModel:
+        return pick(job.models, self.providers, has_script=job.script_text is not None)
 
     def _event(
         self,
@@ -94,6 +97,7 @@ class Opening:
             level=level,
             scripted=isinstance(pin, Pin) and pin.scripted,
             model=_model_name(job, pin),
+            blocked=pin.reason if isinstance(pin, NoModel) else "",
             workspace=str(self.copies.target(key, workspace)) if job.isolation == "copy" else job.workspace,
         )
 

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from kova_auto.app.places import HousePlaces
 from kova_auto.app.vault import Vault
+from kova_auto.core.approval.levels import Effect
+from kova_auto.core.approval.policy import Policy
+from kova_auto.core.approval.tables import Box, Reach, boxes, reach
 from kova_auto.core.net.http import Exchange
 from kova_auto.core.ports import Journal
 from kova_auto.core.secret import SecretRef
@@ -22,7 +25,8 @@ from kova_auto.tools.question import QuestionTool
 from kova_auto.tools.read import ReadTool
 from kova_auto.tools.roots import Roots
 from kova_auto.tools.sandbox import landlock
-from kova_auto.tools.sandbox.plan import hidden_places
+from kova_auto.tools.sandbox.plan import Level, Refusal, hidden_places
+from kova_auto.tools.sandbox.plan import Policy as Proof
 from kova_auto.tools.sandbox.select import Sandbox, find_bwrap
 from kova_auto.tools.search import own_engine, ripgrep
 from kova_auto.tools.tasks import TaskOutputTool, TaskStopTool
@@ -40,6 +44,20 @@ class Tooling:
     commands: Commands
     roots: Roots
     sandbox: Sandbox
+
+
+async def unproven(sandbox: Sandbox, policy: Policy) -> str:
+    """Return why a run must not begin: its job wants proof that its commands are confined, and there is none.
+
+    Empty where there is, where the job does not insist, or where the run's mode reaches no commands.
+    """
+    reached = reach(policy.mode, Effect.COMMAND)
+    if policy.sandbox != "required" or reached is Reach.NO:
+        return ""
+    wanted = (Box.READING,) if reached is Reach.READING else boxes(policy.level)
+    found = [await sandbox.select(Proof.REQUIRED, Level(box.value)) for box in wanted]
+    reasons = [refused.reason for refused in found if isinstance(refused, Refusal)]
+    return f'permissions.sandbox = "required": {reasons[0]}' if len(reasons) == len(found) else ""
 
 
 def tooling_of(

@@ -124,13 +124,19 @@ def scene_of(state: RunState, world: World, call: CallId = NO_CALL) -> Scene:
 
 
 async def _assemble(state: RunState, world: World) -> Entries:
+    if reason := await world.hindrance(state):
+        yield _unable(Outcome.BLOCKED, reason, world)
+        return
     try:
         await world.prepare(state)
-        event: Event = _context(state, world)
+        entry = Entry(_context(state, world))
     except ConfigError as exc:
-        reason = world.redact(str(exc))
-        event = StopRequested(at=world.clock.now(), outcome=Outcome.FAILED, reason=reason, by="service")
-    yield Entry(event)
+        entry = _unable(Outcome.FAILED, str(exc), world)
+    yield entry
+
+
+def _unable(outcome: Outcome, reason: str, world: World) -> Entry:
+    return Entry(StopRequested(at=world.clock.now(), outcome=outcome, reason=world.redact(reason), by="service"))
 
 
 def _context(state: RunState, world: World) -> ContextAssembled:

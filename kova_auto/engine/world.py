@@ -19,6 +19,7 @@ class World:
         models: Returns the model that a run is pinned to; raises ModelError or ConfigError where there is none.
         policies: Returns the policy that a run is under.
         redact: Takes configured secrets out of text, before it is written or shown to a model.
+        hindrance: Says why a run must not begin here, as its job wants what this machine lacks; empty where it may.
         prepare: Makes the workspace of a run that works in a copy; raises ConfigError.
         tidy: Removes what a run alone used, as the copy of a staged one's workspace; safe to call twice.
         worker: Name of this process in leases.
@@ -33,6 +34,7 @@ class World:
     policies: Callable[[RunState], Policy]
     redact: Callable[[str], str]
     zone: Callable[[RunState], ZoneInfo]
+    hindrance: Callable[[RunState], Awaitable[str]]
     prepare: Callable[[RunState], Awaitable[None]]
     tidy: Callable[[RunState], Awaitable[None]]
     worker: str

@@ -93,16 +93,17 @@ def _pin(entry: str, providers: Mapping[str, Provider], *, has_script: bool) -> 
 
 
 def _automatic(providers: Mapping[str, Provider]) -> Pin | str:
-    usable = [provider for provider in providers.values() if provider.usable]
+    usable: list[str] = []
+    for provider in providers.values():  # Those behind the one that is taken are not even looked at.
+        if provider.usable and provider.default_model:
+            return Pin(provider.name, provider.default_model)
+        if provider.usable:
+            usable.append(provider.name)
     if not usable:
         return "no provider is configured: add [providers.NAME] to the settings, or name a script in the job"
-    for provider in usable:
-        if provider.default_model:
-            return Pin(provider.name, provider.default_model)
-    names = ", ".join(provider.name for provider in usable)
-    msg = f'"auto" wanted a configured provider with a default model, found none with one among: {names}'
-    hint = f'add default_model = "…" to [providers.{usable[0].name}], or name the model in the job'
-    raise SettingsError(msg, key=f"providers.{usable[0].name}.default_model", hint=hint)
+    msg = f'"auto" wanted a configured provider with a default model, found none with one among: {", ".join(usable)}'
+    hint = f'add default_model = "…" to [providers.{usable[0]}], or name the model in the job'
+    raise SettingsError(msg, key=f"providers.{usable[0]}.default_model", hint=hint)
 
 
 def _known(name: str, providers: Mapping[str, Provider]) -> Provider:

@@ -272,6 +272,20 @@ async def test_a_blocked_run_ends_before_it_begins() -> None:
     assert "model_call_started" not in await stage.kinds()
 
 
+async def test_a_run_that_this_machine_cannot_hold_is_blocked_before_it_begins_until_it_can() -> None:
+    stage = Stage(hindrance="no confinement is proven here; hunter2-hunter2")
+    await stage.opened()
+    assert await stage.advance() is Advanced.DONE
+    assert await stage.ended() == (Outcome.BLOCKED, "no confinement is proven here; [redacted]")
+    assert "context_assembled" not in await stage.kinds()
+
+    stage.hindrance = ""
+    state = await stage.journal.load(RUN)
+    await stage.journal.append(state, RunRetried(at=stage.clock.now(), attempt=2, by="ann"))
+    assert await stage.advance(says("Well.")) is Advanced.DONE
+    assert await stage.ended() == (Outcome.DONE, "")
+
+
 async def test_a_retry_is_a_further_attempt_of_the_same_run_from_its_start() -> None:
     stage = Stage()
     await stage.opened()

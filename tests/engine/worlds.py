@@ -38,6 +38,7 @@ class Stage:
     hands: Hands = field(default_factory=Hands)
     bells: Bells = field(default_factory=Bells)
     lease: timedelta = LEASE
+    hindrance: str = ""
 
     async def opened(self, **changes: object) -> RunState:
         state, _ = await self.journal.open(a_request(RUN, **changes))  # type: ignore[arg-type]  # fields of the request
@@ -54,12 +55,16 @@ class Stage:
             policies=lambda state: policy_of(state.job, state.request.level),
             redact=lambda text: text.replace("hunter2-hunter2", "[redacted]"),
             zone=lambda _: ZoneInfo("UTC"),
+            hindrance=self._hindrance,
             prepare=_nothing,
             tidy=_nothing,
             worker=worker,
             system="Linux",
         )
         return Engine(world, self.bells, lease=self.lease)
+
+    async def _hindrance(self, _: RunState) -> str:
+        return self.hindrance
 
     async def advance(self, *replies: ModelReply) -> Advanced:
         return await self.engine(*replies).advance(RUN)
