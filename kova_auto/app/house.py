@@ -126,6 +126,7 @@ def _world(
         toolbox=tooling.toolbox,
         models=models.of,
         policies=policy,
+        learn=lambda state: vault.learn(state.job.env.values()),
         redact=vault.redact,
         zone=lambda state: _zone(state, settings),
         hindrance=lambda state: unproven(tooling.sandbox, policy(state)),

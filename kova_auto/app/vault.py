@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from threading import Lock
 
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.redact import Redactor
@@ -23,9 +24,14 @@ class Vault:
     def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
         """Fetch every secret of the settings that can be had now; the others are reported when they are needed."""
         self._environ, self._base = environ, settings.path.parent
-        self._known: dict[str, str] = {}
+        self._known: list[tuple[str, str]] = []
         self._redactor = Redactor({})
-        for _, reference in settings.secrets:
+        self._lock = Lock()
+        self.learn(reference for _, reference in settings.secrets)
+
+    def learn(self, references: Iterable[SecretRef]) -> None:
+        """Fetch every secret that can be had now, so that it is known from now on."""
+        for reference in references:
             with contextlib.suppress(ConfigError):
                 self.value(reference)
 
@@ -44,10 +50,11 @@ class Vault:
         return secret
 
     def remember(self, name: str, secret: str) -> None:
-        """Redact a secret from now on."""
-        if self._known.get(name) != secret:
-            self._known[name] = secret
-            self._redactor = Redactor({label.replace(" ", ":"): value for label, value in self._known.items()})
+        """Redact a secret from now on; what it was before it was changed is redacted too."""
+        with self._lock:
+            if (name.replace(" ", ":"), secret) not in self._known:
+                self._known.append((name.replace(" ", ":"), secret))
+                self._redactor = Redactor(self._known)
 
     def redact(self, text: str) -> str:
         """Take every known secret out of a text, and what has the well-known shape of a key."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from urllib.parse import quote, quote_plus
 
@@ -65,10 +65,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 class Redactor:
     """Know the configured secrets, and take them out of text."""
 
-    def __init__(self, secrets: Mapping[str, str]) -> None:
-        """Prepare for secrets by the name under which they are shown; those under six characters are left alone."""
+    def __init__(self, secrets: Mapping[str, str] | Iterable[tuple[str, str]]) -> None:
+        """Prepare for secrets by the name under which they are shown; those under six characters are left alone.
+
+        Args:
+            secrets: Name and secret of each; in pairs a name may have several, as one that was changed.
+        """
         labels: dict[str, str] = {}
-        for name, secret in secrets.items():
+        for name, secret in secrets.items() if isinstance(secrets, Mapping) else secrets:
             for form in _forms(secret):
                 labels.setdefault(form, f"[redacted:{name}]")
         self._labels = labels

@@ -55,6 +55,7 @@ async def advance(
     state = await world.journal.load(run_id)
     if isinstance(step := next_step(state, world.clock.now()), Resting):
         return _rested(step)
+    world.learn(state)
     acquired = await world.journal.acquire(run_id, worker=world.worker, now=world.clock.now(), lease=lease)
     if isinstance(acquired, Unavailable):
         return Advanced.DONE if acquired is Unavailable.FINISHED else Advanced.BUSY

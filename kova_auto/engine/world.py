@@ -18,7 +18,8 @@ class World:
     Attributes:
         models: Returns the model that a run is pinned to; raises ModelError or ConfigError where there is none.
         policies: Returns the policy that a run is under.
-        redact: Takes configured secrets out of text, before it is written or shown to a model.
+        learn: Gets to know the secrets that a run's job names, before anything of the run is read or written.
+        redact: Takes the secrets that are known out of text, before it is written or shown to a model.
         hindrance: Says why a run must not begin here, as its job wants what this machine lacks; empty where it may.
         prepare: Makes the workspace of a run that works in a copy; raises ConfigError.
         tidy: Removes what a run alone used, as the copy of a staged one's workspace; safe to call twice.
@@ -32,6 +33,7 @@ class World:
     toolbox: Toolbox
     models: Callable[[RunState], Model]
     policies: Callable[[RunState], Policy]
+    learn: Callable[[RunState], None]
     redact: Callable[[str], str]
     zone: Callable[[RunState], ZoneInfo]
     hindrance: Callable[[RunState], Awaitable[str]]

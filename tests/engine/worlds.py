@@ -39,6 +39,7 @@ class Stage:
     bells: Bells = field(default_factory=Bells)
     lease: timedelta = LEASE
     hindrance: str = ""
+    learned: list[str] = field(default_factory=list)
 
     async def opened(self, **changes: object) -> RunState:
         state, _ = await self.journal.open(a_request(RUN, **changes))  # type: ignore[arg-type]  # fields of the request
@@ -53,6 +54,7 @@ class Stage:
             toolbox=self.hands,
             models=lambda _: player,
             policies=lambda state: policy_of(state.job, state.request.level),
+            learn=lambda state: self.learned.append(state.run_id),
             redact=lambda text: text.replace("hunter2-hunter2", "[redacted]"),
             zone=lambda _: ZoneInfo("UTC"),
             hindrance=self._hindrance,
