@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +23,20 @@ class StoppedClock:
 
     def now(self) -> datetime:
         return NOW
+
+
+@contextmanager
+def logging_restored() -> Iterator[None]:
+    """Undo what a command does to the process's logging: other tests run in this process too."""
+    known = [logging.getLogger(name) for name in ("", *logging.root.manager.loggerDict)]
+    before = [(logger, logger.level, list(logger.handlers)) for logger in known]
+    try:
+        yield
+    finally:
+        logging.captureWarnings(capture=False)
+        for logger, level, handlers in before:
+            logger.setLevel(level)
+            logger.handlers[:] = handlers
 
 
 @dataclass(frozen=True)
@@ -44,7 +61,8 @@ class Home:
             "XDG_DATA_HOME": None,
             "STATE_DIRECTORY": None,
         }
-        return CliRunner(env=environ).invoke(app, args, obj=clock or StoppedClock(), prog_name="kova-auto")
+        with logging_restored():
+            return CliRunner(env=environ).invoke(app, args, obj=clock or StoppedClock(), prog_name="kova-auto")
 
     def settings(self, text: str) -> None:
         self.config.mkdir(parents=True, exist_ok=True)
