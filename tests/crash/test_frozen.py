@@ -30,7 +30,7 @@ SCRIPT = """
 text = "I begin."
 [[turns.calls]]
 tool = "bash"
-args = { command = "echo began >> log; sleep 4; echo ended >> log" }
+args = { command = "echo began >> log; sleep 60; echo ended >> log" }
 
 [[turns]]
 text = "I go on."
@@ -100,3 +100,8 @@ def _check(state: RunState, log: Path) -> None:
     results = [known.result.status for known in state.calls.values() if known.result]
     assert results == [ResultStatus.UNKNOWN, ResultStatus.OK]
     assert log.read_text().split() == ["began", "second"]
+    assert [pid for pid in _leaders(state) if Path("/proc", str(pid)).exists()] == []
+
+
+def _leaders(state: RunState) -> list[int]:
+    return [known.process.pid for known in state.calls.values() if known.process]
