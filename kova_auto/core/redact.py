@@ -17,6 +17,9 @@ SHORTEST = 6
 """Shorter secrets are left alone: taking them out would shred ordinary text, and show where they are."""
 
 _PERCENT = re.compile("%[0-9A-F]{2}")
+_SIGNING = "whsec_"
+_URL = re.compile(r"[a-z][a-z0-9+]*://(?:[^\s:/@]*(?::(?P<password>[^\s/@]*))?@)?[^\s/?@]*(?P<rest>\S*)")
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{16,}")
 _LONG_LINE = re.compile(r"[A-Za-z0-9+/=_-]{20,}")
 
 _PEM = "(?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
@@ -92,19 +95,32 @@ class Redactor:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """Yield the secret as it is and as it looks after the usual encodings."""
+    """Yield the secret, and what of it is secret alone, as they are and as they look after the usual encodings."""
     bare = secret.strip()
-    if len(bare) < SHORTEST:
-        return
-    yield bare
-    yield json.dumps(bare)[1:-1]
-    yield json.dumps(bare, ensure_ascii=False)[1:-1]
-    for quoted in (quote(bare), quote(bare, safe=""), quote_plus(bare)):
-        yield quoted
-        yield _PERCENT.sub(lambda match: match[0].lower(), quoted)
-    yield from _base64_forms(bare.encode())
+    for text in (bare, *_parts(bare)):
+        if len(text) >= SHORTEST:
+            yield from _encodings(text)
+
+
+def _parts(bare: str) -> Iterator[str]:
+    """Yield what would do alone: the key in a signing secret, what opens a URL, the long lines of a key file."""
+    if bare.startswith(_SIGNING):
+        yield bare.removeprefix(_SIGNING)
+    elif url := _URL.fullmatch(bare):
+        yield url["password"] or ""
+        yield from (part for part in _TOKEN.findall(url["rest"]) if any(char.isdigit() for char in part))
     if "\n" in bare:
         yield from (line for line in map(str.strip, bare.splitlines()) if _LONG_LINE.fullmatch(line))
+
+
+def _encodings(text: str) -> Iterator[str]:
+    yield text
+    yield json.dumps(text)[1:-1]
+    yield json.dumps(text, ensure_ascii=False)[1:-1]
+    for quoted in (quote(text), quote(text, safe=""), quote_plus(text)):
+        yield quoted
+        yield _PERCENT.sub(lambda match: match[0].lower(), quoted)
+    yield from _base64_forms(text.encode())
 
 
 def _base64_forms(data: bytes) -> Iterator[str]:

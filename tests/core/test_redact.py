@@ -54,6 +54,25 @@ def test_the_lines_of_a_key_file_are_secrets_of_their_own() -> None:
     assert redactor.redact(f"1: {'Ab1' * 12}\n2: {'Cd2' * 12}") == "1: [redacted:KEY]\n2: [redacted:KEY]"
 
 
+@pytest.mark.parametrize(
+    ("secret", "alone"),
+    [
+        pytest.param(f"whsec_{'a1B+' * 8}=", f"{'a1B+' * 8}=", id="signing key"),
+        pytest.param("https://hooks.example.org/services/T0/B0/Xyz0123456789abc", "Xyz0123456789abc", id="path"),
+        pytest.param("https://hooks.example.org/in?key=Xyz0123456789abc", "Xyz0123456789abc", id="query"),
+        pytest.param("postgresql://kova:hunter2@db.example/kova?x=1", "hunter2", id="password"),
+    ],
+)
+def test_what_would_do_alone_is_taken_out_alone(secret: str, alone: str) -> None:
+    redactor = Redactor({"HOOK": secret})
+    assert redactor.redact(f"it is {alone} and {base64.b64encode(alone.encode()).decode()}.").count("[redacted") == 2
+
+
+def test_the_common_words_of_a_secret_url_stay() -> None:
+    redactor = Redactor({"HOOK": "https://hooks.example.org/incoming-webhooks-here/abc"})
+    assert redactor.redact("hooks.example.org incoming-webhooks-here") == "hooks.example.org incoming-webhooks-here"
+
+
 def test_secrets_too_short_to_be_told_from_words_are_left_alone() -> None:
     assert Redactor({"PIN": "12345", "EMPTY": ""}).redact("12345 things") == "12345 things"
 
