@@ -93,8 +93,8 @@ class Answers(Protocol):
     async def find(self, text: str) -> RunRow:
         """Return the one run whose id begins with the text; `last` is the newest."""
 
-    async def events(self, run_id: RunId, after: int, wait_s: float) -> tuple[Placed, ...]:
-        """Return facts behind a position; where there are none yet, wait a while for one."""
+    async def events(self, run_id: RunId, after: int, wait_s: float, limit: int | None = None) -> tuple[Placed, ...]:
+        """Return facts behind a position, all of them or the first few; where there are none yet, wait for one."""
 
     async def approvals(self, *, open_only: bool) -> tuple[ApprovalRow, ...]:
         """Return calls that need a person, newest first."""

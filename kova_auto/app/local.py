@@ -70,14 +70,14 @@ class LocalAnswers:
             raise UnknownRunError(_none_or_many(text, exact))
         return run_row(await self.journal.load(exact[0]))
 
-    async def events(self, run_id: RunId, after: int, wait_s: float) -> tuple[Placed, ...]:
-        """Return facts behind a position; where there are none yet, wait a while for one."""
+    async def events(self, run_id: RunId, after: int, wait_s: float, limit: int | None = None) -> tuple[Placed, ...]:
+        """Return facts behind a position, all of them or the first few; where there are none yet, wait for one."""
         with self.bells.hung(Ear.FOLLOW, run_id) as bell:
             found = await self.journal.events(run_id, after)
             if not found and wait_s > 0:
                 await heard(bell, min(wait_s, LONGEST_WAIT_S))
                 found = await self.journal.events(run_id, after)
-        return tuple(Placed(seq=seq, event=event) for seq, event in found)
+        return tuple(Placed(seq=seq, event=event) for seq, event in found[:limit])
 
     async def approvals(self, *, open_only: bool) -> tuple[ApprovalRow, ...]:
         """Return calls that need a person, newest first."""

@@ -10,10 +10,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from kova_auto import __version__
 from kova_auto.app.control import Content, Placed, RunAsk, Status, Told, Undone
-from kova_auto.app.socket import LONGEST_LINE, short_name
+from kova_auto.app.socket import LONGEST_LINE, LONGEST_QUESTION, short_name, too_long
 from kova_auto.core import errors
 from kova_auto.core.approval.levels import Decision
 from kova_auto.core.errors import JournalBusyError, KovaError
@@ -28,8 +29,10 @@ _RUNS: TypeAdapter[tuple[RunRow, ...]] = TypeAdapter(tuple[RunRow, ...])
 _PLACED: TypeAdapter[tuple[Placed, ...]] = TypeAdapter(tuple[Placed, ...])
 _APPROVALS: TypeAdapter[tuple[ApprovalRow, ...]] = TypeAdapter(tuple[ApprovalRow, ...])
 _DELIVERIES: TypeAdapter[tuple[DeliveryRow, ...]] = TypeAdapter(tuple[DeliveryRow, ...])
+_REFUSAL: TypeAdapter[dict[str, str]] = TypeAdapter(dict[str, str])
 _OCCURRENCES: TypeAdapter[tuple[Occurrence, ...]] = TypeAdapter(tuple[Occurrence, ...])
 
+PAGE = 200
 Talk = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Param = BaseModel | datetime | StrEnum | str | int | float | bool | None
 
@@ -63,12 +66,21 @@ class RemoteControl:
         plain = {name: _plain(value) for name, value in params.items()}
         async with self._turn:
             answer = await self._exchange(json.dumps({"method": method, "params": plain}).encode() + b"\n")
-        if answer.startswith(b"-"):
-            raise _raised(json.loads(answer[1:]))
-        return kind.validate_json(answer[1:])
+        try:
+            if answer.startswith(b"-"):
+                raise _raised(_REFUSAL.validate_json(answer[1:]))
+            return kind.validate_json(answer[1:])
+        except ValidationError as exc:
+            msg = (
+                f"the service answered {method} in words that this kova-auto ({__version__}) does not know; "
+                "is it of another version? Restart it after an upgrade"
+            )
+            raise KovaError(msg) from exc
 
     async def _exchange(self, question: bytes) -> bytes:
         """Return the answer; a question that is cut off hangs up, or the next one would be given its answer."""
+        if len(question) > LONGEST_QUESTION:
+            raise KovaError(too_long("question", LONGEST_QUESTION))
         (reader, writer), self._talk = self._talk or await _dial(self._path), None
         try:
             writer.write(question)
@@ -77,8 +89,10 @@ class RemoteControl:
             if not answer.endswith(b"\n"):
                 raise _gone()
             self._talk = reader, writer
-        except (ConnectionError, ValueError) as exc:
+        except ConnectionError as exc:
             raise _gone() from exc
+        except ValueError as exc:
+            raise KovaError(too_long("answer", LONGEST_LINE)) from exc
         finally:
             if self._talk is None:
                 writer.close()
@@ -100,9 +114,20 @@ class RemoteControl:
         """Return the one run whose id begins with the text; `last` is the newest."""
         return await self._ask("find", _RUN, text=text)
 
-    async def events(self, run_id: RunId, after: int, wait_s: float) -> tuple[Placed, ...]:
-        """Return facts behind a position; where there are none yet, wait a while for one."""
-        return await self._ask("events", _PLACED, run_id=run_id, after=after, wait_s=wait_s)
+    async def events(self, run_id: RunId, after: int, wait_s: float, limit: int | None = None) -> tuple[Placed, ...]:
+        """Return facts behind a position, all of them or the first few; where there are none yet, wait for one.
+
+        They come in pages: those of a long run together would fit in no answer.
+        """
+        found: list[Placed] = []
+        while limit is None or len(found) < limit:
+            wanted = PAGE if limit is None else min(PAGE, limit - len(found))
+            page = await self._ask("events", _PLACED, run_id=run_id, after=after, wait_s=wait_s, limit=wanted)
+            found += page
+            if len(page) < wanted:
+                break
+            after, wait_s = page[-1].seq, 0
+        return tuple(found)
 
     async def cancel(self, run_id: RunId, by: str, reason: str) -> RunRow:
         """Ask a run to end."""
@@ -169,7 +194,7 @@ def _gone() -> JournalBusyError:
 
 
 def _raised(body: dict[str, str]) -> KovaError:
-    kind = getattr(errors, body["error"], KovaError)
+    kind = getattr(errors, body.get("error", ""), KovaError)
     if not (isinstance(kind, type) and issubclass(kind, KovaError)):
         kind = KovaError
-    return kind(body["message"])
+    return kind(body.get("message", "the service refused"))

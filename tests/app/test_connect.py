@@ -35,7 +35,7 @@ class Clerk:
     async def status(self) -> Status:
         return Status(pid=os.getpid(), version=__version__, started_at=at("06:00:00"), running=0, database="sqlite")
 
-    async def events(self, run_id: RunId, after: int, wait_s: float) -> tuple[Placed, ...]:
+    async def events(self, run_id: RunId, after: int, wait_s: float, limit: int | None = None) -> tuple[Placed, ...]:
         self.asked.set()
         await asyncio.Event().wait()
         return ()
