@@ -19,6 +19,7 @@ from kova_auto.engine.bells import Ear, heard
 from kova_auto.engine.dispatch import Advance, Advanced
 from kova_auto.scheduling.alarm import AlarmClock
 from kova_auto.scheduling.book import JobBook
+from kova_auto.scheduling.catching_up import CatchUp
 from kova_auto.scheduling.scheduler import Scheduler
 
 LOG = logging.getLogger(__name__)
@@ -35,11 +36,7 @@ async def serve(house: House, stop: asyncio.Event, *, drain: timedelta = DRAIN) 
     Steps under way may end for as long as `drain` lasts; what still runs then is cut off, and goes on from exactly
     that step at the next start.
     """
-    book = JobBook(house.settings.jobs_dir, timezone=house.settings.timezone, endpoints=tuple(house.settings.endpoints))
-    scheduler = Scheduler(
-        book, house.store.ledger, house.store.views, house.clock, house.opening.of_occurrence, house.bells.work
-    )
-    alarm = AlarmClock(longest=house.settings.max_sleep)
+    scheduler, alarm = _scheduler(house), AlarmClock(longest=house.settings.max_sleep)
     engine = Embedded(house.store.views, house.clock, house.bells)
     alarm.start()
     with house.bells.hung(Ear.WORK) as bell:
@@ -62,6 +59,21 @@ async def serve(house: House, stop: asyncio.Event, *, drain: timedelta = DRAIN) 
     for loop in loops:  # What broke one has ended the service, and whoever supervises it must see.
         if not loop.cancelled():
             loop.result()
+
+
+def _scheduler(house: House) -> Scheduler:
+    settings, store = house.settings, house.store
+    book = JobBook(settings.jobs_dir, timezone=settings.timezone, endpoints=tuple(settings.endpoints))
+    gently = CatchUp(at_once=settings.catch_up_per_start, spacing=settings.catch_up_spacing)
+    return Scheduler(
+        book,
+        store.ledger,
+        store.views,
+        house.clock,
+        house.opening.of_occurrence,
+        house.bells.work,
+        catch_up=gently,
+    )
 
 
 def _advancing(house: House) -> Advance:

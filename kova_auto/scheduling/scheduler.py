@@ -9,20 +9,21 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from kova_auto.core.errors import KovaError
 from kova_auto.core.event import RunRequested
-from kova_auto.core.ids import JobName
+from kova_auto.core.ids import JobName, RunId
 from kova_auto.core.job import Job
 from kova_auto.core.ledger import Ledger, Occurrence
 from kova_auto.core.ports import Clock, Views
 from kova_auto.core.schedule.occurrences import Due, Plan, is_due, plan
 from kova_auto.core.schedule.triggers import Trigger, next_fire
 from kova_auto.scheduling.book import JobBook
+from kova_auto.scheduling.catching_up import CatchUp, Gate
 from kova_auto.scheduling.triggers import trigger_of
 
 LOG = logging.getLogger(__name__)
@@ -55,11 +56,29 @@ class _Schedule:
     begun: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Late:
+    """Hold what a job has to catch up with."""
+
+    job: Job
+    key: str
+    cursor: datetime
+    due: Plan
+
+
 class Scheduler:
     """Keep the schedule of a directory of jobs."""
 
     def __init__(
-        self, book: JobBook, ledger: Ledger, views: Views, clock: Clock, opening: Opening, ring: Callable[[], None]
+        self,
+        book: JobBook,
+        ledger: Ledger,
+        views: Views,
+        clock: Clock,
+        opening: Opening,
+        ring: Callable[[], None],
+        *,
+        catch_up: CatchUp,
     ) -> None:
         """Take what a pass needs.
 
@@ -70,11 +89,13 @@ class Scheduler:
             clock: Tells now.
             opening: Returns the event that opens the run of a job for a nominal instant.
             ring: Wakes the engine, once runs were opened.
+            catch_up: How gently jobs catch up with what was missed.
         """
         self._book, self._ledger, self._views, self._clock = book, ledger, views, clock
         self._opening, self._ring = opening, ring
         self._schedules: dict[JobName, _Schedule] = {}
         self._last_pass: datetime | None = None
+        self._gate = Gate(views, catch_up)
 
     async def serve(self, alarm: Alarm, stop: asyncio.Event) -> None:
         """Make a pass whenever the alarm rings, until `stop` is set and the alarm rung."""
@@ -88,17 +109,37 @@ class Scheduler:
         """Make one pass: open what is due; return the next instant at which anything falls due."""
         now = self._clock.now()
         jobs = self._refresh()
-        for name, job in jobs.items():
-            try:
-                await self._keep_up(job, self._schedules[name])
-            except KovaError as exc:
-                LOG.warning("the schedule of %s waits: %s", name, exc)
+        late = [found for name, job in jobs.items() if (found := await self._look_after(name, job))]
+        again_at = await self._catch_up(late)
         self._last_pass = now
         triggers = [schedule.trigger for schedule in self._schedules.values() if schedule.trigger]
         following = (
             next_fire(trigger, now) for trigger in triggers
         )  # What came during the pass is to be seen at once.
-        return min((instant for instant in following if instant), default=None)
+        return min((instant for instant in (again_at, *following) if instant), default=None)
+
+    async def _look_after(self, name: JobName, job: Job) -> _Late | None:
+        """Keep up with one job, whatever is wrong with others; return what it has to catch up with."""
+        try:
+            return await self._keep_up(job, self._schedules[name])
+        except KovaError as exc:
+            LOG.warning("the schedule of %s waits: %s", name, exc)
+        except Exception:  # As in engine/service.py: a pass must not end for all.
+            LOG.exception("the schedule of %s waits: a failure that nobody foresaw", name)
+        return None
+
+    async def _catch_up(self, late: Sequence[_Late]) -> datetime | None:
+        """Let jobs catch up, the oldest instant first; return when that goes on, where some have to wait."""
+        for one in sorted(late, key=lambda late: (late.due.due[0].nominal_at, late.job.name)):
+            try:
+                if opens_at := await self._gate.opens_at(self._clock.now()):
+                    return opens_at
+                runs = await self._claim(one.job, one.key, one.cursor, one.due)
+            except KovaError as exc:
+                LOG.warning("the schedule of %s waits: %s", one.job.name, exc)
+            else:
+                self._gate.passed(runs, self._clock.now())
+        return None
 
     def _refresh(self) -> dict[JobName, Job]:
         """Read what has changed; forget the schedules of jobs that are gone."""
@@ -115,19 +156,23 @@ class Scheduler:
         known, key = self._schedules.get(name), schedule_hash(job)
         return known if known and known.key == key else _Schedule(key, trigger_of(job), self._last_pass)
 
-    async def _keep_up(self, job: Job, schedule: _Schedule) -> None:
+    async def _keep_up(self, job: Job, schedule: _Schedule) -> _Late | None:
+        """Claim what is due, unless it catches up: that is returned, and left for when it may."""
         if schedule.trigger is None:
-            return
-        now, name = self._clock.now(), JobName(job.name)
+            return None
+        now, name, late = self._clock.now(), JobName(job.name), None
         cursor = await self._ledger.cursor(name, schedule.key)
         if cursor is None or await self._is_stale(name, schedule, cursor):
             await self._ledger.claim(name, schedule.key, was=cursor, cursor=now)
         elif is_due(schedule.trigger, cursor, now):
             running = len(await self._views.runs(job=name, unfinished=True, limit=1000))
-            await self._claim(
-                job, schedule.key, cursor, plan(schedule.trigger, cursor, now, job.policy, running=running)
-            )
+            due = plan(schedule.trigger, cursor, now, job.policy, running=running)
+            if due.catches_up(now, job.policy):
+                late = _Late(job, schedule.key, cursor, due)
+            else:
+                await self._claim(job, schedule.key, cursor, due)
         schedule.begun = True
+        return late
 
     async def _is_stale(self, name: JobName, schedule: _Schedule, cursor: datetime) -> bool:
         """Say whether the job had another schedule, or none, since the cursor was moved: this one begins now."""
@@ -138,18 +183,23 @@ class Scheduler:
         newest = await self._ledger.occurrences(name, limit=1)
         return any(row.schedule != schedule.key and row.nominal_at > cursor for row in newest)
 
-    async def _claim(self, job: Job, key: str, cursor: datetime, due: Plan) -> None:
+    async def _claim(self, job: Job, key: str, cursor: datetime, due: Plan) -> Sequence[RunId]:
+        """Write down what is due and open its runs, unless somebody else was first; return what was opened."""
         name = JobName(job.name)
-        if await self._write(job, key, cursor, due, {}) or await self._ledger.cursor(name, key) != cursor:
-            return
-        # No other scheduler was first: an instant has its row from when the clock was wrong.
-        there = {row.nominal_at: row for row in await self._ledger.occurrences(name, limit=10_000)}
-        await self._write(job, key, cursor, due, there)
+        opened = await self._write(job, key, cursor, due, {})
+        if opened is None and await self._ledger.cursor(name, key) == cursor:
+            # No other scheduler was first: an instant has its row from when the clock was wrong.
+            there = {row.nominal_at: row for row in await self._ledger.occurrences(name, limit=10_000)}
+            opened = await self._write(job, key, cursor, due, there)
+        return opened or ()
 
     async def _write(
         self, job: Job, key: str, cursor: datetime, due: Plan, there: Mapping[datetime, Occurrence]
-    ) -> bool:
-        """Claim what is due, but for the instants that have run; `there` holds the rows that are known to exist."""
+    ) -> Sequence[RunId] | None:
+        """Claim what is due, but for the instants that have run; return the runs, None where somebody was first.
+
+        `there` holds the rows that are known to exist.
+        """
         items = [item for item in due.due if item.nominal_at not in there or not there[item.nominal_at].run_id]
         runs = {item.nominal_at: self._opening(job, item.nominal_at) for item in items if item.runs}
         rows = [_row(job, key, item, runs.get(item.nominal_at)) for item in items]
@@ -162,7 +212,7 @@ class Scheduler:
             runs=list(runs.values()),
         )
         if not claimed:
-            return False
+            return None
         for row in rows:
             if row.nominal_at in there:
                 await self._ledger.change(row)
@@ -170,7 +220,7 @@ class Scheduler:
             LOG.info("%s for %s: %s%s", row.job, row.nominal_at.isoformat(), row.status, why)
         if runs:
             self._ring()
-        return True
+        return [run.run_id for run in runs.values()]
 
 
 def _row(job: Job, schedule: str, item: Due, run: RunRequested | None) -> Occurrence:

@@ -93,7 +93,7 @@ class SettingsFile(Value):
     database: Literal["sqlite"] | SecretRef = "sqlite"
     timezone: str = "UTC"
     max_concurrent_runs: StrictInt = Field(default=4, ge=1, le=1000)
-    catch_up_per_start: StrictInt = Field(default=5, ge=0, le=1000)
+    catch_up_per_start: StrictInt = Field(default=5, ge=1, le=1000)
     catch_up_spacing: Duration = Field(default=timedelta(seconds=15), ge=timedelta(0), le=timedelta(hours=1))
     max_sleep: Duration = Field(default=timedelta(seconds=30), gt=timedelta(0), le=timedelta(minutes=10))
     providers: dict[ProviderName, ProviderTable] = Field(default_factory=dict)

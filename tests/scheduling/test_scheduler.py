@@ -3,78 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from kova_auto.core.errors import ConfigError, JournalBusyError
-from kova_auto.core.event import RunAcquired, RunFinished, RunRequested
+from kova_auto.core.errors import JournalBusyError
+from kova_auto.core.event import RunAcquired, RunFinished
 from kova_auto.core.ids import JobName, RunId, run_id
-from kova_auto.core.job import Job, Outcome
-from kova_auto.core.ledger import Occurrence
+from kova_auto.core.job import Outcome
 from kova_auto.core.schedule.triggers import occurrences
-from kova_auto.scheduling.book import JobBook
 from kova_auto.scheduling.jobfiles import load_jobs
-from kova_auto.scheduling.scheduler import Scheduler
 from kova_auto.scheduling.triggers import trigger_of
 from tests.doubles.clock import HandClock
 from tests.doubles.journal import MemoryJournal
-from tests.support import a_request, at
-
-NIGHTLY = JobName("nightly")
-HOURLY = 'prompt = "Look."\nschedule.cron = "0 * * * *"\n'
-HALF_HOURLY = 'prompt = "Look."\nschedule.cron = "0,30 * * * *"\n'
-
-
-@dataclass
-class Desk:
-    """Hold job files and one ledger, and make schedulers that share them."""
-
-    directory: Path
-    clock: HandClock = field(default_factory=HandClock)
-    journal: MemoryJournal = field(default_factory=MemoryJournal)
-    rung: int = 0
-    writes: int = 0
-    broken: set[str] = field(default_factory=set)
-
-    def write(self, text: str = HOURLY, name: str = "nightly") -> None:
-        self.writes += 1
-        path = self.directory / f"{name}.toml"
-        path.write_text(text)
-        os.utime(path, ns=(self.writes * 10**9,) * 2)  # Files that people edit differ in time.
-
-    def scheduler(self) -> Scheduler:
-        book = JobBook(self.directory, timezone="UTC", endpoints=())
-        return Scheduler(book, self.journal, self.journal, self.clock, self.opening, self.ring)
-
-    def opening(self, job: Job, nominal_at: datetime) -> RunRequested:
-        if job.name in self.broken:
-            message = "no model"
-            raise ConfigError(message)
-        return a_request(run_id(JobName(job.name), nominal_at), job=job, at=self.clock.now(), nominal_at=nominal_at)
-
-    def ring(self) -> None:
-        self.rung += 1
-
-    async def rows(self, name: str = NIGHTLY) -> list[str]:
-        found = await self.journal.occurrences(JobName(name))
-        return [summary(row) for row in reversed(found)]
-
-    async def runs(self) -> list[str]:
-        return [row.run_id for row in reversed(await self.journal.runs())]
-
-    async def finish(self, clock: str, name: str = NIGHTLY) -> None:
-        state = await self.journal.load(run_id(JobName(name), at(clock)))
-        await self.journal.append(state, RunFinished(at=self.clock.now(), outcome=Outcome.DONE, answer="Well."))
-
-
-def summary(row: Occurrence) -> str:
-    """Return a row in a few words."""
-    count = f" x{row.count}" if row.count > 1 else ""
-    return f"{row.nominal_at:%H:%M} {row.status}{count}" + (f" ({row.why})" if row.why else "")
+from tests.scheduling.desks import HALF_HOURLY, HOURLY, NIGHTLY, Desk, at_each
+from tests.support import at
 
 
 @pytest.fixture
@@ -82,13 +26,6 @@ def desk(tmp_path: Path) -> Desk:
     directory = tmp_path / "jobs"
     directory.mkdir()
     return Desk(directory)
-
-
-async def at_each(desk: Desk, scheduler: Scheduler, *clocks: str) -> None:
-    """Make a pass at each of these times."""
-    for clock in clocks:
-        desk.clock.instant = at(clock)
-        await scheduler.tick()
 
 
 async def test_a_new_job_begins_now_and_nothing_is_retroactive(desk: Desk) -> None:
@@ -189,6 +126,20 @@ async def test_a_schedule_that_is_edited_back_begins_now_too(desk: Desk, restart
     await at_each(desk, scheduler, "07:10:00", "08:00:00")
 
     assert await desk.rows() == ["06:30 ran", "07:00 skipped (overlap)", "08:00 ran"]
+
+
+async def test_a_job_that_breaks_as_nobody_foresaw_stops_no_other_and_is_tried_again(desk: Desk) -> None:
+    desk.write(name="a")
+    desk.write(name="b")
+    scheduler = desk.scheduler()
+    await at_each(desk, scheduler, "06:30:00")
+    desk.shattered = {"a"}
+    await at_each(desk, scheduler, "07:00:00")
+    assert (await desk.rows("a"), await desk.rows("b")) == ([], ["07:00 ran"])
+
+    desk.shattered = set()
+    await at_each(desk, scheduler, "07:00:30")
+    assert await desk.rows("a") == ["07:00 ran"]
 
 
 async def test_a_removed_file_stops_and_one_that_returns_begins_now(desk: Desk) -> None:

@@ -43,6 +43,10 @@ class Plan:
     cursor: datetime
     due: tuple[Due, ...] = ()
 
+    def catches_up(self, now: datetime, policy: Policy) -> bool:
+        """Say whether it opens a run that comes too late to be the usual one."""
+        return any(item.runs and now - item.nominal_at > _grace(policy) for item in self.due)
+
 
 def is_due(trigger: Trigger, cursor: datetime, now: datetime) -> bool:
     """Say whether a plan would move the cursor."""
@@ -83,12 +87,16 @@ def _wanted(
     """Return the instants that are to run, oldest first: those that are caught up with, or a newest that is in time."""
     usual = WINDOW_AT if isinstance(trigger, AtTrigger) else WINDOW
     window = usual if policy.missed_window is None else policy.missed_window
-    in_time = now - newest <= (PUNCTUAL if policy.start_deadline is None else policy.start_deadline)
+    in_time = now - newest <= _grace(policy)
     if policy.missed == "all" and now - newest <= window:
         return _last(trigger, max(cursor, now - window - _TICK), newest, policy.missed_max)
     if in_time or (policy.missed == "latest" and now - newest <= window):
         return (newest,)
     return ()
+
+
+def _grace(policy: Policy) -> timedelta:
+    return PUNCTUAL if policy.start_deadline is None else policy.start_deadline
 
 
 def _last(trigger: Trigger, after: datetime, newest: datetime, limit: int) -> tuple[datetime, ...]:

@@ -1,0 +1,83 @@
+"""Job files and one ledger, with schedulers that share them and a clock that is moved by hand."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from kova_auto.core.errors import ConfigError
+from kova_auto.core.event import RunFinished, RunRequested
+from kova_auto.core.ids import JobName, run_id
+from kova_auto.core.job import Job, Outcome
+from kova_auto.core.ledger import Occurrence
+from kova_auto.scheduling.book import JobBook
+from kova_auto.scheduling.catching_up import CatchUp
+from kova_auto.scheduling.scheduler import Scheduler
+from tests.doubles.clock import HandClock
+from tests.doubles.journal import MemoryJournal
+from tests.support import a_request, at
+
+NIGHTLY = JobName("nightly")
+HOURLY = 'prompt = "Look."\nschedule.cron = "0 * * * *"\n'
+HALF_HOURLY = 'prompt = "Look."\nschedule.cron = "0,30 * * * *"\n'
+
+
+@dataclass
+class Desk:
+    """Hold job files and one ledger, and make schedulers that share them."""
+
+    directory: Path
+    clock: HandClock = field(default_factory=HandClock)
+    journal: MemoryJournal = field(default_factory=MemoryJournal)
+    rung: int = 0
+    writes: int = 0
+    broken: set[str] = field(default_factory=set)
+    shattered: set[str] = field(default_factory=set)
+    catch_up: CatchUp = field(default_factory=CatchUp)
+
+    def write(self, text: str = HOURLY, name: str = "nightly") -> None:
+        self.writes += 1
+        path = self.directory / f"{name}.toml"
+        path.write_text(text)
+        os.utime(path, ns=(self.writes * 10**9,) * 2)  # Files that people edit differ in time.
+
+    def scheduler(self) -> Scheduler:
+        book = JobBook(self.directory, timezone="UTC", endpoints=())
+        return Scheduler(book, self.journal, self.journal, self.clock, self.opening, self.ring, catch_up=self.catch_up)
+
+    def opening(self, job: Job, nominal_at: datetime) -> RunRequested:
+        if job.name in self.broken:
+            message = "no model"
+            raise ConfigError(message)
+        if job.name in self.shattered:
+            raise ZeroDivisionError
+        return a_request(run_id(JobName(job.name), nominal_at), job=job, at=self.clock.now(), nominal_at=nominal_at)
+
+    def ring(self) -> None:
+        self.rung += 1
+
+    async def rows(self, name: str = NIGHTLY) -> list[str]:
+        found = await self.journal.occurrences(JobName(name))
+        return [summary(row) for row in reversed(found)]
+
+    async def runs(self) -> list[str]:
+        return [row.run_id for row in reversed(await self.journal.runs())]
+
+    async def finish(self, clock: str, name: str = NIGHTLY) -> None:
+        state = await self.journal.load(run_id(JobName(name), at(clock)))
+        await self.journal.append(state, RunFinished(at=self.clock.now(), outcome=Outcome.DONE, answer="Well."))
+
+
+def summary(row: Occurrence) -> str:
+    """Return a row in a few words."""
+    count = f" x{row.count}" if row.count > 1 else ""
+    return f"{row.nominal_at:%H:%M} {row.status}{count}" + (f" ({row.why})" if row.why else "")
+
+
+async def at_each(desk: Desk, scheduler: Scheduler, *clocks: str) -> None:
+    """Make a pass at each of these times."""
+    for clock in clocks:
+        desk.clock.instant = at(clock)
+        await scheduler.tick()
