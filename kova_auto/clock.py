@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 
 
@@ -11,3 +12,7 @@ class SystemClock:
     def now(self) -> datetime:
         """Return the present instant, aware UTC."""
         return datetime.now(UTC)
+
+    def steady_s(self) -> float:
+        """Return seconds that no setting of the clock changes, and in which the machine was awake."""
+        return time.monotonic()

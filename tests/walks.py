@@ -15,6 +15,7 @@ from kova_auto.core.event import (
     CallAdjudicated,
     CallFinished,
     CallStarted,
+    ClockMoved,
     ContextAssembled,
     DeliveryFinished,
     DeliveryRequeued,
@@ -78,6 +79,7 @@ def follows(state: RunState, event: Event) -> bool:
 def candidates(state: RunState, now: datetime) -> Iterator[Event]:
     """Yield a fact of every kind, whether it may follow or not."""
     yield RunAcquired(at=now, epoch=state.epoch + 1, worker="walker")
+    yield ClockMoved(at=now, ran_s=0.5)
     yield ContextAssembled(at=now, system="Be brief.", prompt=(TextPart(text="Look."),), tools=())
     yield from _about_model(state, now)
     for call_id in state.open_calls:

@@ -31,7 +31,7 @@ from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import EndpointName
 from kova_auto.core.job import Job, Outcome
 from kova_auto.core.policy import policy_of
-from kova_auto.core.ports import Clock
+from kova_auto.core.ports import Clock, SteadyClock
 from kova_auto.core.run import RunState
 from kova_auto.core.schedule.zone import parse_zone
 from kova_auto.delivery.courier import Courier
@@ -69,7 +69,7 @@ class House:
         await self.store.close()
 
 
-async def build(settings: Settings, environ: Mapping[str, str], *, clock: Clock | None = None) -> House:
+async def build(settings: Settings, environ: Mapping[str, str], *, clock: SteadyClock | None = None) -> House:
     """Build a service; for SQLite the caller owns the data directory.
 
     Raises:
@@ -111,7 +111,7 @@ def _world(
     vault: Vault,
     tooling: Tooling,
     *,
-    clock: Clock,
+    clock: SteadyClock,
     models: Models,
     copies: Copies,
     worker: str,

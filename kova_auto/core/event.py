@@ -79,6 +79,18 @@ class RunAcquired(Fact):
     lease_broken: bool = False
 
 
+class ClockMoved(Fact):
+    """Say that the clock was set, or the machine slept: how long the worker really ran is said here.
+
+    Attributes:
+        at: What the clock shows since.
+        ran_s: Running time since the worker's last fact, by a clock that nobody sets.
+    """
+
+    kind: Literal["clock_moved"] = "clock_moved"
+    ran_s: float
+
+
 class ContextAssembled(Fact):
     """Hold what the model is given first; it stays the same for the whole attempt."""
 
@@ -271,6 +283,7 @@ class DeliveryRequeued(Fact):
 Event = (
     RunRequested
     | RunAcquired
+    | ClockMoved
     | ContextAssembled
     | ModelCallStarted
     | ModelReplied

@@ -24,6 +24,13 @@ class Clock(Protocol):
         """Return the present instant, aware UTC."""
 
 
+class SteadyClock(Clock, Protocol):
+    """Tell the time, and besides how much of it has gone by while the machine was awake."""
+
+    def steady_s(self) -> float:
+        """Return seconds of a clock that nobody sets; only differences mean anything."""
+
+
 class Unavailable(StrEnum):
     """Say why a run or a delivery could not be taken."""
 

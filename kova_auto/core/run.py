@@ -19,6 +19,7 @@ from kova_auto.core.event import (
     CallAdjudicated,
     CallFinished,
     CallStarted,
+    ClockMoved,
     ContextAssembled,
     DeliveryFinished,
     DeliveryRequeued,
@@ -84,6 +85,8 @@ def _timed(state: RunState, event: Event) -> RunState:
         return state
     if isinstance(event, RunAcquired) or state.last_at is None:
         return replace(state, last_at=event.at)
+    if isinstance(event, ClockMoved):
+        return replace(state, last_at=event.at, ran_s=state.ran_s + event.ran_s)
     ran = max((event.at - state.last_at).total_seconds(), 0.0)
     return replace(state, last_at=event.at, ran_s=state.ran_s + ran)
 
@@ -104,6 +107,8 @@ def _apply(state: RunState, event: Event) -> RunState:
             return _retried(state, event)
         case _ if state.finished:
             raise _refuse(state, event, "the run has finished")
+        case ClockMoved():
+            return state
         case ContextAssembled():
             if state.context:
                 raise _refuse(state, event, "its context is assembled")

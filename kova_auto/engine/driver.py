@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from kova_auto.core import limits
 from kova_auto.core.errors import FencedError, IllegalEventError, JournalBusyError, JournalError
-from kova_auto.core.event import Event
+from kova_auto.core.event import ClockMoved, Event
 from kova_auto.core.ids import RunId
 from kova_auto.core.ports import Unavailable
 from kova_auto.core.run import RunState, apply
@@ -29,6 +29,7 @@ from kova_auto.engine.world import World
 
 LOG = logging.getLogger(__name__)
 LEASE = timedelta(seconds=30)
+UNSTEADY_S = 10.0
 _T = TypeVar("_T")
 
 
@@ -108,6 +109,7 @@ class _Drive:
         self._state, self._world, self._bells, self._bell = state, world, bells, bell
         self._stopping, self._lease = stopping, lease
         self._epoch = state.epoch
+        self._mark()
         self._keeper = asyncio.create_task(self._keep_lease())
 
     async def run(self) -> Advanced:
@@ -158,6 +160,7 @@ class _Drive:
             return True
         if settles(step):
             return False
+        await self._heed_clock()
         if self._bell.is_set():
             self._bell.clear()
             await self._fold_in()
@@ -177,9 +180,24 @@ class _Drive:
 
     async def _write(self, entry: Entry) -> None:
         """Write one fact; while the journal does not answer, try again for as long as the run is ours."""
+        await self._heed_clock()
         while not await self._is_written(entry):
             continue
+        self._mark()
         self._bells.told(self._state.run_id)
+
+    def _mark(self) -> None:
+        """Remember when this worker's last fact was written, by both clocks."""
+        self._wrote_at, self._wrote_s = self._world.clock.now(), self._world.clock.steady_s()
+
+    async def _heed_clock(self) -> None:
+        """Write down that the clock was set or the machine slept, where that is so: it was not running time."""
+        now, ran_s = self._world.clock.now(), self._world.clock.steady_s() - self._wrote_s
+        if abs((now - self._wrote_at).total_seconds() - ran_s) > UNSTEADY_S:
+            LOG.info("run %s: the clock was moved, or the machine slept", self._state.run_id)
+            while not await self._is_written(Entry(ClockMoved(at=now, ran_s=ran_s))):
+                continue
+            self._mark()
 
     async def _is_written(self, entry: Entry) -> bool:
         """Try to write a fact; say whether it is in the journal now.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from kova_auto.core.approval.policy import Policy
-from kova_auto.core.ports import Clock, Journal, Model, Toolbox, Views
+from kova_auto.core.ports import Journal, Model, SteadyClock, Toolbox, Views
 from kova_auto.core.run import RunState
 
 
@@ -27,7 +27,7 @@ class World:
         system: The operating system, as the model is told.
     """
 
-    clock: Clock
+    clock: SteadyClock
     journal: Journal
     views: Views
     toolbox: Toolbox

@@ -11,7 +11,7 @@ from pathlib import Path
 from kova_auto.app.control import RunAsk
 from kova_auto.app.house import House, build
 from kova_auto.core.ids import JobName, RunId, requested_run_id
-from kova_auto.core.ports import Clock
+from kova_auto.core.ports import SteadyClock
 from kova_auto.settings.load import load_settings
 from kova_auto.store.owner import Owner, acquire_owner
 from tests.support import at
@@ -58,7 +58,7 @@ class Home:
         return RunAsk.model_validate({**asked, **more})
 
     @asynccontextmanager
-    async def house(self, clock: Clock | None = None) -> AsyncIterator[House]:
+    async def house(self, clock: SteadyClock | None = None) -> AsyncIterator[House]:
         """Be the owner of the database, and the service."""
         environ = {"HOME": str(self.path), "PATH": os.defpath, **self.environ}
         settings = load_settings(None, environ)

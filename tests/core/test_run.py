@@ -9,7 +9,7 @@ import pytest
 
 from kova_auto.core.approval.levels import Decision, Ruling
 from kova_auto.core.errors import IllegalEventError
-from kova_auto.core.event import Event, ModelCallFailed, ModelReplied
+from kova_auto.core.event import ClockMoved, Event, ModelCallFailed, ModelReplied
 from kova_auto.core.ids import CallId, blob_hash
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import FileChange, ResultStatus, ToolCall, Usage
@@ -217,6 +217,11 @@ def test_failures_are_counted_until_a_reply_comes() -> None:
             id="dead, or suspended",
         ),
         pytest.param([acquired(when=at("06:00:10")), assembled(at("06:00:08"))], 0.0, id="the clock was set back"),
+        pytest.param(
+            [acquired(when=at("06:00:10")), ClockMoved(at=at("08:00:00"), ran_s=4.0), assembled(at("08:00:03"))],
+            7.0,
+            id="the machine slept",
+        ),
     ],
 )
 def test_only_time_under_a_worker_counts(facts: Sequence[Event], ran_s: float) -> None:

@@ -84,3 +84,39 @@ async def test_a_stop_does_not_cut_off_the_end_that_it_asked_for() -> None:
     assert await driving is Advanced.DONE
     assert await stage.ended() == (Outcome.CANCELLED, "enough")
     assert stage.hands.settled == [RUN]
+
+
+async def test_time_in_which_the_machine_slept_is_not_running_time() -> None:
+    stage = Stage()
+    await stage.opened(job=A_MINUTE)
+    stage.hands.meanwhile = lambda: stage.clock.jumps(7200)
+
+    assert await stage.advance(says("Hm.", call("look")), says("Done.")) is Advanced.DONE
+    assert await stage.ended() == (Outcome.DONE, "")
+    assert "clock_moved" in await stage.kinds()
+    assert (await stage.journal.load(RUN)).ran_s == 0.0
+
+
+async def test_a_clock_that_is_set_back_gives_no_time() -> None:
+    stage = Stage()
+    stage.hands.waits = frozenset({"look"})
+    await stage.opened(job=A_MINUTE)
+    driving = asyncio.create_task(stage.advance(says("Hm.", call("look"))))
+    await stage.hands.working.wait()
+    for _ in range(2):
+        stage.clock.later(31)
+        stage.clock.jumps(-3600)
+    stage.bells.asked(RUN)
+
+    assert await driving is Advanced.DONE
+    assert await stage.ended() == (Outcome.TIMED_OUT, "its limit of 1m running time is reached")
+    assert (await stage.journal.load(RUN)).ran_s == 62.0
+
+
+async def test_a_clock_that_drifts_a_little_is_taken_as_it_is() -> None:
+    stage = Stage()
+    await stage.opened(job=A_MINUTE)
+    stage.hands.meanwhile = lambda: stage.clock.jumps(1)
+
+    await stage.advance(says("Hm.", call("look")), says("Done."))
+    assert "clock_moved" not in await stage.kinds()
