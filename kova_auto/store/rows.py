@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 from functools import cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Connection, Select, Table, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 
 from kova_auto.core.value import Value
 
-Insert = sqlite.Insert | postgresql.Insert
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
+
+    Insert = sqlite.Insert | postgresql.Insert
+
 V = TypeVar("V", bound=Value)
 
 
@@ -47,7 +51,11 @@ def _upsert(dialect: str, table: Table, columns: tuple[str, ...]) -> Insert:
 
 def inserting(dialect: str, table: Table) -> Insert:
     """Return an insert that can be told what to do on a conflict, which plain SQL's cannot."""
-    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+    if dialect == "sqlite":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql
+
+    return postgresql.insert(table)
 
 
 def selecting(table: Table, kind: type[Value]) -> Select[Any]:
