@@ -1,0 +1,109 @@
+"""Write down what one worker does to its run, past a journal that does not answer and clocks that jump."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from functools import reduce
+from typing import Any
+
+from kova_auto.core.errors import IllegalEventError, JournalBusyError
+from kova_auto.core.event import ClockMoved, Event
+from kova_auto.core.run import apply
+from kova_auto.core.state import RunState
+from kova_auto.engine.bells import Bells
+from kova_auto.engine.perform import Entry
+from kova_auto.engine.tenure import Tenure
+from kova_auto.engine.world import World
+
+LOG = logging.getLogger(__name__)
+UNSTEADY_S = 10.0
+
+
+class OvertakenError(Exception):
+    """Say that somebody else's fact came first, and this worker's cannot follow it: the step is to be chosen anew."""
+
+
+class Pen:
+    """Know a run's state, and write its worker's facts.
+
+    While the journal does not answer it is asked again, for as long as the run is this worker's and the service goes
+    on; then JournalBusyError is raised.
+
+    Attributes:
+        state: With everything that this worker has written or taken in.
+    """
+
+    def __init__(self, state: RunState, world: World, bells: Bells, tenure: Tenure, ending: asyncio.Event) -> None:
+        """Begin with the state as it was acquired; `ending` is set when the service ends at once."""
+        self.state = state
+        self._world, self._bells, self._tenure, self._ending = world, bells, tenure, ending
+        self._mark()
+
+    async def write(self, entry: Entry) -> None:
+        """Write one fact.
+
+        Raises:
+            OvertakenError: It cannot follow what somebody else has written.
+        """
+        await self.heed_clock()
+        await self._insist(entry)
+        self._bells.told(self.state.run_id)
+
+    async def heed_clock(self) -> None:
+        """Write down that the clock was set or the machine slept, where that is so: it was not running time."""
+        clock = self._world.clock
+        now, ran_s = clock.now(), clock.steady_s() - self._wrote_s
+        if abs((now - self._wrote_at).total_seconds() - ran_s) > UNSTEADY_S:
+            LOG.info("run %s: the clock was moved, or the machine slept", self.state.run_id)
+            await self._insist(Entry(ClockMoved(at=now, ran_s=ran_s)))
+
+    async def fold_in(self) -> list[Event]:
+        """Take in what has been written since, and return it."""
+        while True:
+            try:
+                placed = await self._world.journal.events(self.state.run_id, after=self.state.seq)
+            except JournalBusyError as exc:
+                await self._wait(exc)
+                continue
+            since = [event for _, event in placed]
+            self._know(reduce(apply, since, self.state))
+            return since
+
+    async def _insist(self, entry: Entry) -> None:
+        while not await self._is_written(entry):
+            continue
+        self._mark()
+
+    async def _is_written(self, entry: Entry) -> bool:
+        """Try to write a fact; say whether it is in the journal now."""
+        journal, epoch = self._world.journal, self._tenure.epoch
+        try:
+            self._know(await journal.append(self.state, entry.event, epoch=epoch, blobs=entry.blobs))
+        except JournalBusyError as exc:
+            await self._wait(exc)
+            return entry.event in await self.fold_in()  # It may have been written, and only the answer was lost.
+        except IllegalEventError as exc:
+            since = await self.fold_in()
+            if not since:
+                raise
+            if entry.event not in since:
+                raise OvertakenError from exc
+        return True
+
+    def _know(self, state: RunState) -> None:
+        self.state, self._tenure.seen = state, state.seq
+
+    def _mark(self) -> None:
+        """Remember when this worker's last fact was written, by both clocks."""
+        self._wrote_at, self._wrote_s = self._world.clock.now(), self._world.clock.steady_s()
+
+    async def _wait(self, exc: JournalBusyError) -> None:
+        """Wait a moment; raise the error where the run is not ours any more, or the service ends now."""
+        LOG.warning("run %s waits: %s", self.state.run_id, exc)
+        ending = asyncio.ensure_future(self._ending.wait())
+        either: set[asyncio.Future[Any]] = {ending, self._tenure.over}
+        done, _ = await asyncio.wait(either, timeout=self._tenure.moment_s, return_when=asyncio.FIRST_COMPLETED)
+        ending.cancel()
+        if done:
+            raise exc
