@@ -75,12 +75,19 @@ async def build(settings: Settings, environ: Mapping[str, str], *, clock: Steady
     Raises:
         KovaError: The settings or the database cannot be used.
     """
-    clock, vault, bells = clock or SystemClock(), Vault(settings, environ), Bells()
-    places = places_of(settings, environ)
+    clock, vault = clock or SystemClock(), Vault(settings, environ)
     store = await asyncio.to_thread(open_store, database_of(settings, environ), create=True, guard=vault.guard)
-    if settings.database == "sqlite":
-        await store.end_leases(clock.now())  # We own it: whoever held a lease is dead.
-    exchange = GuardedExchange()
+    try:
+        if settings.database == "sqlite":
+            await store.end_leases(clock.now())  # We own it: whoever held a lease is dead.
+        return _furnished(settings, environ, vault, store, clock)
+    except BaseException:
+        await store.close()
+        raise
+
+
+def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, store: Store, clock: SteadyClock) -> House:
+    places, exchange, bells = places_of(settings, environ), GuardedExchange(), Bells()
     tooling = tooling_of(places, environ, vault, store.journal, exchange)
     providers, endpoints = Providers(settings.providers, vault), Endpoints(settings, vault)
     models, copies = Models(providers), Copies(places.work)

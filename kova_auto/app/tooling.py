@@ -11,6 +11,7 @@ from kova_auto.app.vault import Vault
 from kova_auto.core.approval.levels import Effect
 from kova_auto.core.approval.policy import Policy
 from kova_auto.core.approval.tables import Box, Reach, boxes, reach
+from kova_auto.core.errors import ConfigError
 from kova_auto.core.net.http import Exchange
 from kova_auto.core.ports import Journal
 from kova_auto.core.secret import SecretRef
@@ -65,7 +66,12 @@ def tooling_of(
 ) -> Tooling:
     """Build the tools, in the order in which the model is told of them."""
     scratch = places.work / "scratch"
-    scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as exc:
+        message = f"what runs need while they go on cannot be kept here: {exc.strerror}"
+        hint = "set XDG_CACHE_HOME to a directory of your own, or CacheDirectory= in the unit"
+        raise ConfigError(message, path=str(scratch), hint=hint) from exc
     hidden = hidden_places(places.home, (*places.secret, places.data))
     sandbox = Sandbox(scratch, hidden, bwrap=find_bwrap(), landlock_abi=landlock.abi())
 

@@ -1,0 +1,23 @@
+"""A house that cannot be built says why, and lets go of what it had taken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kova_auto.core.errors import ConfigError
+from tests.app.houses import Home
+
+
+async def test_a_cache_that_cannot_be_made_is_said_with_what_to_do(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.job("look")
+    (tmp_path / ".cache").write_text("in the way")
+    with pytest.raises(ConfigError, match="set XDG_CACHE_HOME"):
+        async with home.house():
+            pass
+
+    (tmp_path / ".cache").unlink()
+    async with home.house() as house:
+        assert (await house.control.request(home.ask("look"))).execution == "queued"
