@@ -27,6 +27,7 @@ SCRIPT = """
 [[turns]]
 text = "First I look."
 [[turns.calls]]
+id = "a"
 tool = "read"
 args = { file_path = "a.txt" }
 [[turns.calls]]
@@ -40,7 +41,7 @@ tool = "glob"
 args = { pattern = "*" }
 
 [[turns]]
-text = "Done: {{ results.tool_1.line_count }} lines."
+text = "Done: {{ results.a.line_count }} lines."
 """
 
 
