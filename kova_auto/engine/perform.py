@@ -67,6 +67,7 @@ from kova_auto.engine.world import World
 
 NO_CALL = CallId("")
 BACKOFF_S = (1.0, 4.0, 15.0)
+LONGEST_WAIT_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,14 +197,17 @@ def _failed(
 ) -> ModelCallFailed:
     now = world.clock.now()
     asked: float | None = getattr(exc, "retry_after_s", None)
-    wait = asked if asked is not None else BACKOFF_S[min(state.failures, len(BACKOFF_S) - 1)]
+    wait_s = asked if asked is not None else BACKOFF_S[min(state.failures, len(BACKOFF_S) - 1)]
+    goes_on, message = exc.retryable and wait_s <= LONGEST_WAIT_S, str(exc)
+    if exc.retryable and not goes_on:
+        message += f" (it asks to wait {wait_s:.0f} s; a run waits {LONGEST_WAIT_S:.0f} s at most)"
     return ModelCallFailed(
         at=now,
         iteration=step.iteration,
         error=type(exc).__name__.removesuffix("Error"),
-        message=world.redact(str(exc)),
-        retryable=exc.retryable,
-        retry_at=now + timedelta(seconds=wait) if exc.retryable else None,
+        message=world.redact(message),
+        retryable=goes_on,
+        retry_at=now + timedelta(seconds=wait_s) if goes_on else None,
         partial_text=world.redact(partial),
     )
 
