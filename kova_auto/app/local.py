@@ -133,11 +133,14 @@ class LocalControl(LocalAnswers):
         """Begin a further attempt of a finished run.
 
         Raises:
-            IllegalEventError: The run has not finished.
+            IllegalEventError: The run has not finished, or was opened without what it needs.
         """
         state = await self.journal.load(run_id)
         if not state.finished:
             msg = f"run {run_id} has not finished; cancel it first (kova-auto runs cancel)"
+            raise IllegalEventError(msg)
+        if lacks := state.request.blocked:
+            msg = f"run {run_id} was opened without what it needs: {lacks}; a new one: kova-auto run {state.job.name}"
             raise IllegalEventError(msg)
         return run_row(await self._append(run_id, RunRetried(at=self.clock.now(), attempt=state.attempt + 1, by=by)))
 

@@ -11,7 +11,7 @@ from kova_auto.app.house import House
 from kova_auto.app.serving import drive_one
 from kova_auto.app.tooling import unproven
 from kova_auto.core.approval.levels import ApprovalLevel
-from kova_auto.core.errors import ConfigError
+from kova_auto.core.errors import ConfigError, IllegalEventError
 from kova_auto.core.event import CallAdjudicated, RunRequested, dump, load
 from kova_auto.core.job import Job, Outcome
 from kova_auto.core.policy import policy_of
@@ -153,6 +153,16 @@ async def test_what_a_scheduled_run_lacks_blocks_it_and_is_told(home: Home, sett
         opened.blocked,
         0,
     )
+
+
+async def test_a_run_that_was_opened_without_what_it_needs_is_not_tried_again(home: Home) -> None:
+    path = home.job("look")
+    async with home.house() as house:
+        opened = await _scheduled(house, path)
+        await house.store.journal.open(opened)
+        await drive_one(house, opened.run_id, asyncio.Event())
+        with pytest.raises(IllegalEventError, match="a new one: kova-auto run look"):
+            await house.control.retry(opened.run_id, "ann")
 
 
 async def test_a_provider_without_its_key_is_nothing_to_jobs_that_name_another(home: Home) -> None:
