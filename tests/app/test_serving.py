@@ -15,6 +15,8 @@ from kova_auto.app.house import House
 from kova_auto.app.serving import deliver_one, drive_one, serve
 from kova_auto.core.delivery.signature import parse_secret, spell_secret
 from kova_auto.core.errors import JournalBusyError
+from kova_auto.core.job import Outcome
+from kova_auto.core.message import ResultStatus
 from kova_auto.core.ports import Views
 from kova_auto.delivery.receiver import Receiver
 from kova_auto.engine.dispatch import Advanced
@@ -143,3 +145,18 @@ async def test_a_command_s_own_deliveries_wait_for_a_database_that_did_not_answe
         received = await receiver.wait_for(1)
 
     assert [one.verified for one in received] == [True]
+
+
+async def test_a_command_that_outlasts_its_run_s_time_is_ended_with_it(home: Home) -> None:
+    home.job("nap", f'{UNCONFINED}[limits]\ntimeout = "1s"\n', SLEEPS)
+    async with home.house() as house:
+        await house.control.request(home.ask("nap"))
+        assert await drive_one(house, id_of("nap"), asyncio.Event()) is Advanced.DONE
+        state = await house.store.journal.load(id_of("nap"))
+
+    assert state.finished is not None
+    assert (state.finished.outcome, state.finished.reason) == (
+        Outcome.TIMED_OUT,
+        "its limit of 1s running time is reached",
+    )
+    assert [known.result.status for known in state.calls.values() if known.result] == [ResultStatus.UNKNOWN]
