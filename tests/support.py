@@ -15,12 +15,12 @@ from kova_auto.core.message import (
     CallRequest,
     ModelReply,
     ResultStatus,
-    StopReason,
     ToolCall,
     ToolResult,
     Usage,
     told,
 )
+from kova_auto.core.stop_reason import StopReason
 
 DAY = date(2026, 12, 1)
 ROOT = Path(__file__).parents[1]

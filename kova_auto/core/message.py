@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from kova_auto.core.ids import BlobHash, CallId
+from kova_auto.core.stop_reason import StopReason
 from kova_auto.core.value import Value
 
 
@@ -156,15 +157,6 @@ class Usage(Value):
             reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
             cost_usd=(self.cost_usd or 0) + (other.cost_usd or 0) if known else None,
         )
-
-
-class StopReason(StrEnum):
-    """Say why a reply ended."""
-
-    END = "end"
-    TOOL_CALLS = "tool_calls"
-    LENGTH = "length"
-    REFUSED = "refused"
 
 
 class ToolSpec(Value):

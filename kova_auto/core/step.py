@@ -12,8 +12,9 @@ from kova_auto.core import limits
 from kova_auto.core.approval.levels import Ruling
 from kova_auto.core.ids import CallId
 from kova_auto.core.job import Outcome
-from kova_auto.core.message import ResultStatus, StopReason
+from kova_auto.core.message import ResultStatus
 from kova_auto.core.run import CallState, RunState
+from kova_auto.core.stop_reason import StopReason
 
 MODEL_ATTEMPTS = 4
 DEATHS = 5

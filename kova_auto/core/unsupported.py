@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kova_auto.core.approval.levels import Mode
-from kova_auto.core.job import JobFile, ScheduleTable
-
-_USUAL = JobFile()
+from kova_auto.core.job import Context, JobFile, Limits, ScheduleTable
 
 
 def unsupported(job: JobFile) -> Iterator[tuple[str, str]]:
@@ -64,9 +62,9 @@ def _extras(job: JobFile) -> Iterator[tuple[str, str]]:
     }
     yield from ((key, "leave it out") for key, value in present.items() if value)
     changed = {
-        "limits.cancel_grace": job.limits.cancel_grace != _USUAL.limits.cancel_grace,
-        "limits.cost_usd_per_day": job.limits.cost_usd_per_day != _USUAL.limits.cost_usd_per_day,
-        "context.memory": job.context.memory != _USUAL.context.memory,
+        "limits.cancel_grace": job.limits.cancel_grace != Limits.model_fields["cancel_grace"].default,
+        "limits.cost_usd_per_day": job.limits.cost_usd_per_day != Limits.model_fields["cost_usd_per_day"].default,
+        "context.memory": job.context.memory != Context.model_fields["memory"].default,
     }
     yield from ((key, "leave it out") for key, is_changed in changed.items() if is_changed)
     if len(job.models) > 1:

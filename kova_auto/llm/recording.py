@@ -10,7 +10,8 @@ import tomli_w
 from pydantic import JsonValue
 
 from kova_auto.core.event import Event, ModelReplied, RunRequested, RunRetried
-from kova_auto.core.message import StopReason, ToolCall
+from kova_auto.core.message import ToolCall
+from kova_auto.core.stop_reason import StopReason
 
 # What begins a tag, alone or together with what follows it. A carriage return is written out because both TOML and
 # Jinja2 read every line end as one line feed.

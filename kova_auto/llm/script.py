@@ -22,8 +22,8 @@ from pydantic import (
 )
 
 from kova_auto.core.errors import ConfigError
-from kova_auto.core.message import StopReason
 from kova_auto.core.provider import SCRIPTED
+from kova_auto.core.stop_reason import StopReason
 from kova_auto.core.toml.complaints import complaints
 from kova_auto.core.toml.document import Document, parse_document, together
 from kova_auto.core.toml.places import lines_of, spell

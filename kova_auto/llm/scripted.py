@@ -22,10 +22,10 @@ from kova_auto.core.message import (
     ModelReply,
     ModelRequest,
     ReplyDone,
-    StopReason,
     TextDelta,
     Usage,
 )
+from kova_auto.core.stop_reason import StopReason
 from kova_auto.llm.results import prompt_of, results_of, told_last
 from kova_auto.llm.script import Script, ScriptCall, ScriptTurn
 from kova_auto.llm.templates import TemplateFaultError, fill, fill_text, holds

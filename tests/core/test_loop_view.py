@@ -7,7 +7,8 @@ from kova_auto.core.event import StopRequested
 from kova_auto.core.ids import CallId
 from kova_auto.core.job import Outcome
 from kova_auto.core.loop_view import Iteration, LoopCall, LoopFailure, loop_view, why_it_stopped
-from kova_auto.core.message import ModelReply, ResultStatus, StopReason
+from kova_auto.core.message import ModelReply, ResultStatus
+from kova_auto.core.stop_reason import StopReason
 from tests.story import Story
 from tests.support import a_request, at, call, says
 

@@ -9,7 +9,7 @@ import pytest
 from kova_auto.core.approval.levels import ApprovalLevel, Decision, Ruling, Verdict
 from kova_auto.core.event import Event
 from kova_auto.core.job import Outcome
-from kova_auto.core.message import ResultStatus, StopReason
+from kova_auto.core.message import ResultStatus
 from kova_auto.core.step import (
     ARGUMENTS,
     DEATHS,
@@ -29,6 +29,7 @@ from kova_auto.core.step import (
     Step,
     next_step,
 )
+from kova_auto.core.stop_reason import StopReason
 from tests.core.facts import (
     FIRST,
     SECOND,

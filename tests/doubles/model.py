@@ -16,10 +16,10 @@ from kova_auto.core.message import (
     ModelReply,
     ModelRequest,
     ReplyDone,
-    StopReason,
     TextDelta,
     Usage,
 )
+from kova_auto.core.stop_reason import StopReason
 
 TEN_TOKENS = Usage(input_tokens=8, output_tokens=2, cost_usd=0.0)
 

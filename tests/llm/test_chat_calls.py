@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from kova_auto.core.errors import ModelUnavailableError
-from kova_auto.core.message import CallRequest, StopReason
+from kova_auto.core.message import CallRequest
+from kova_auto.core.stop_reason import StopReason
 from tests.llm.chat_stream import DONE, Chunk, asked, calls, delta, fragment, read, read_chunks, sse
 
 A, B = {"path": "a"}, {"path": "b", "limit": 3}

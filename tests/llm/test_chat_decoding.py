@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from kova_auto.core.errors import ContextOverflowError, ModelError, ModelRefusedError, ModelUnavailableError
-from kova_auto.core.message import CallDelta, ModelReply, ReasoningDelta, StopReason, TextDelta, Usage
+from kova_auto.core.message import CallDelta, ModelReply, ReasoningDelta, TextDelta, Usage
 from kova_auto.core.provider import Dialect
+from kova_auto.core.stop_reason import StopReason
 from kova_auto.llm.openai_chat.decode import ChatDecoder
 from kova_auto.llm.sse import SseEvent, SseReader
 from tests.llm.chat_stream import (

@@ -19,10 +19,10 @@ from kova_auto.core.message import (
     Message,
     ModelReply,
     ResultStatus,
-    StopReason,
     ToolCall,
     ToolMessage,
 )
+from kova_auto.core.stop_reason import StopReason
 from kova_auto.llm.recording import literal, record
 from kova_auto.llm.script import parse_script
 from kova_auto.llm.scripted import play

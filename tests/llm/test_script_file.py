@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from kova_auto.core.errors import ConfigError
-from kova_auto.core.message import StopReason
+from kova_auto.core.stop_reason import StopReason
 from kova_auto.llm.script import Script, ScriptCall, ScriptTurn, parse_script, scripted_name
 
 

@@ -11,13 +11,13 @@ from kova_auto.core.message import (
     Message,
     ModelReply,
     ResultStatus,
-    StopReason,
     TextPart,
     ToolCall,
     ToolMessage,
     Usage,
     UserMessage,
 )
+from kova_auto.core.stop_reason import StopReason
 from kova_auto.llm.script import Script, parse_script
 from kova_auto.llm.scripted import play
 from tests.llm.chat_stream import PROMPT, asked

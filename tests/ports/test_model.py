@@ -18,13 +18,13 @@ from kova_auto.core.message import (
     ModelRequest,
     ReplyDone,
     ResultStatus,
-    StopReason,
     TextDelta,
     TextPart,
     ToolCall,
     ToolMessage,
     UserMessage,
 )
+from kova_auto.core.stop_reason import StopReason
 from kova_auto.llm.catalog import OpenModel
 from kova_auto.llm.script import parse_script
 from kova_auto.llm.scripted import ScriptPlayer

@@ -17,10 +17,10 @@ from kova_auto.core.message import (
     ModelReply,
     ModelRequest,
     ReasoningDelta,
-    StopReason,
     TextDelta,
 )
 from kova_auto.core.provider import Provider
+from kova_auto.core.stop_reason import StopReason
 from kova_auto.llm.faults import Problem, failure_of, problem_in
 from kova_auto.llm.openai_chat.calls import Calls, fragment_of
 from kova_auto.llm.openai_chat.echo import kept_form, take
