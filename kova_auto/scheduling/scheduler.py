@@ -147,6 +147,8 @@ class Scheduler:
             self._book.refresh()
         except KovaError as exc:
             LOG.warning("the job files could not be read: %s", exc)
+        except Exception:  # What is known goes on.
+            LOG.exception("the job files could not be read: a failure that nobody foresaw")
         jobs = {JobName(job.name): job for job in self._book.jobs}
         self._schedules = {name: self._schedule(name, job) for name, job in jobs.items()}
         return jobs

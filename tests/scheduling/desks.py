@@ -43,8 +43,8 @@ class Desk:
         path.write_text(text)
         os.utime(path, ns=(self.writes * 10**9,) * 2)  # Files that people edit differ in time.
 
-    def scheduler(self) -> Scheduler:
-        book = JobBook(self.directory, timezone="UTC", endpoints=())
+    def scheduler(self, kind: type[JobBook] = JobBook) -> Scheduler:
+        book = kind(self.directory, timezone="UTC", endpoints=())
         return Scheduler(book, self.journal, self.journal, self.clock, self.opening, self.ring, catch_up=self.catch_up)
 
     def opening(self, job: Job, nominal_at: datetime) -> RunRequested:

@@ -127,6 +127,22 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     assert problems_of(tmp_path / "none.toml") == ["none.toml: wanted a text file, found nothing"]
 
 
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        pytest.param("x = " + "[" * 100_000, "it is nested too deep", id="deep"),
+        pytest.param("[limits]\niterations = " + "9" * 5000, "it holds a number that is too long", id="long number"),
+    ],
+)
+def test_a_file_that_the_parser_itself_cannot_take_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "odd.toml"
+    path.write_text(text)
+
+    with pytest.raises(JobFileError) as caught:
+        load_job(path)
+    assert str(caught.value) == f"{path}: wanted TOML: {complaint}"
+
+
 def test_an_endpoint_must_be_in_the_settings_where_these_are_known(tmp_path: Path) -> None:
     path = job_file(tmp_path, 'prompt = "x"\n[[notify]]\nendpoint = "team-slak"\n[approval]\nnotify = ["ci"]')
     assert load_job(path).notify[0].endpoint == "team-slak"

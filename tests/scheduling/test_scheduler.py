@@ -13,6 +13,7 @@ from kova_auto.core.event import RunAcquired, RunFinished
 from kova_auto.core.ids import JobName, RunId, run_id
 from kova_auto.core.job import Outcome
 from kova_auto.core.schedule.triggers import occurrences
+from kova_auto.scheduling.book import JobBook
 from kova_auto.scheduling.jobfiles import load_jobs
 from kova_auto.scheduling.triggers import trigger_of
 from tests.doubles.clock import HandClock
@@ -171,6 +172,23 @@ async def test_a_directory_that_cannot_be_read_keeps_the_jobs_that_are_known(des
     await at_each(desk, scheduler, "06:30:00")
     desk.directory.rename(desk.directory.with_name("away"))
     await at_each(desk, scheduler, "07:00:00")
+
+    assert await desk.rows() == ["07:00 ran"]
+
+
+class BrokenBook(JobBook):
+    """Fail as nobody foresaw, once it has read its files."""
+
+    def refresh(self) -> bool:
+        if self.jobs:
+            raise ZeroDivisionError
+        return super().refresh()
+
+
+async def test_a_book_that_breaks_as_nobody_foresaw_keeps_the_jobs_that_are_known(desk: Desk) -> None:
+    desk.write()
+    scheduler = desk.scheduler(BrokenBook)
+    await at_each(desk, scheduler, "06:30:00", "07:00:00")
 
     assert await desk.rows() == ["07:00 ran"]
 
