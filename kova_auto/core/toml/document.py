@@ -63,9 +63,11 @@ def parse_document(text: str, path: str, kind: type[E]) -> Document[E]:
         msg = f"wanted TOML: {sentence[:1].lower()}{sentence[1:]}"
         raise kind(msg, path=path, line=line) from exc
     except RecursionError as exc:
-        raise kind("wanted TOML: it is nested too deep", path=path) from exc
-    except ValueError as exc:  # a number of thousands of digits
-        raise kind("wanted TOML: it holds a number that is too long", path=path) from exc
+        msg = "wanted TOML: it is nested too deep"
+        raise kind(msg, path=path) from exc
+    except ValueError as exc:
+        msg = "wanted TOML: it holds a number that is too long"
+        raise kind(msg, path=path) from exc
 
 
 def together(problems: list[E]) -> E:
