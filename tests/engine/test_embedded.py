@@ -164,6 +164,17 @@ async def test_a_run_that_cannot_be_advanced_is_tried_ever_later_and_holds_no_sl
             await desk.ends("a", Advanced.BUSY)
 
 
+async def test_a_run_that_is_said_to_be_done_and_is_not_keeps_nobody_busy() -> None:
+    desk = Desk(slots=1)
+    await desk.opened("a")
+    async with desk.serving():
+        desk._ends["a"].set_result(Advanced.DONE)
+        await desk.settled()
+        assert desk.begun == ["a"]
+        await desk.later(1)
+        assert desk.begun == ["a", "a"]
+
+
 async def test_a_failure_of_one_run_does_not_end_the_others() -> None:
     desk = Desk()
     await desk.opened("a", "b")

@@ -19,6 +19,7 @@ LONGEST_NAP = timedelta(seconds=30)
 SHORTEST_NAP = timedelta(milliseconds=50)
 AGAIN = timedelta(seconds=1)
 NO_JOURNAL = timedelta(seconds=5)
+_NOT_AT_ONCE = frozenset({Advanced.BUSY, Advanced.DONE})  # What is done is not runnable; where it is, something is odd.
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ class Embedded:
         del self._tasks[run_id]
         if self._writers.get(workspace) == run_id:
             del self._writers[workspace]
-        if not task.cancelled() and (task.exception() or task.result() is Advanced.BUSY):
+        if not task.cancelled() and (task.exception() or task.result() in _NOT_AT_ONCE):
             self._hold_back(run_id)
         else:
             self._busy.pop(run_id, None)
