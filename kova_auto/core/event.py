@@ -7,9 +7,10 @@ An event carries its version; `upgrade` turns an older body into today's. A new 
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cache
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import AwareDatetime, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 from kova_auto.core.approval.levels import ApprovalLevel, Decision, Verdict
@@ -32,6 +33,8 @@ class Origin(StrEnum):
 
 class Fact(Value):
     """Hold when a fact was written (aware UTC) and in which version of its kind."""
+
+    model_config = ConfigDict(defer_build=True)
 
     v: int = 1
     at: AwareDatetime
@@ -303,7 +306,12 @@ Event = (
     | DeliveryRequeued
 )
 
-_ADAPTER: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
+
+@cache
+def _adapter() -> TypeAdapter[Event]:
+    """Return what reads any fact; made when the first one is read, which a command may never do."""
+    return TypeAdapter(Annotated[Event, Field(discriminator="kind")])
+
 
 CURRENT: dict[str, int] = {kind.model_fields["kind"].default: kind.model_fields["v"].default for kind in Event.__args__}
 
@@ -336,7 +344,7 @@ def load(text: str | bytes) -> Event:
         UnknownEventError: The row is of a newer program, or no event at all.
     """
     try:
-        event = _ADAPTER.validate_json(text)
+        event = _adapter().validate_json(text)
     except ValidationError as exc:
         return _load_older(text, exc.error_count())
     return event if event.v == CURRENT[event.kind] else _load_older(text)
@@ -345,7 +353,7 @@ def load(text: str | bytes) -> Event:
 def _load_older(text: str | bytes, problems: int = 1) -> Event:
     try:
         body = from_json(text)
-        return _ADAPTER.validate_python(upgrade(body if isinstance(body, dict) else {}))
+        return _adapter().validate_python(upgrade(body if isinstance(body, dict) else {}))
     except ValueError as exc:
         msg = f"the journal holds a row that is no event: {problems} problem(s)"
         raise UnknownEventError(msg) from exc

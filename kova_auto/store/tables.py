@@ -35,8 +35,12 @@ OWED = text("status IN ('pending', 'waiting')")
 
 
 class Record(SQLModel):
-    """Be the root of every table; a record never leaves the store."""
+    """Be the root of every table; a record never leaves the store.
 
+    Rows are written and read through the tables alone: the validators of these models are never built.
+    """
+
+    model_config = {"defer_build": True}
     metadata: ClassVar[MetaData] = METADATA
 
 
