@@ -37,9 +37,10 @@ def record(events: Sequence[Event]) -> str:
                 replies.append(event)
             case _:
                 pass
-    return tomli_w.dumps(
-        {"description": described, "turns": [_turn(reply) for reply in replies]}, multiline_strings=True
-    )
+    # A string over several lines loses its carriage returns. Texts name theirs; the name of a tool is no template.
+    is_plain = any("\n" in call.tool for reply in replies for call in reply.calls)
+    said = {"description": described, "turns": [_turn(reply) for reply in replies]}
+    return tomli_w.dumps(said, multiline_strings=not is_plain)
 
 
 def _turn(event: ModelReplied) -> dict[str, Any]:

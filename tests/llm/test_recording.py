@@ -156,6 +156,11 @@ def test_a_literal_is_a_template_for_exactly_its_text(text: str) -> None:
     assert fill(literal(text), {}) == text
 
 
+def test_a_tool_whose_name_has_line_ends_keeps_them() -> None:
+    reply = says("One\ntwo\r\n", CallRequest(tool="\r\n"))
+    assert again(reply) == [said(reply)]
+
+
 @settings(deadline=None)
 @given(st.lists(REPLIES, min_size=1, max_size=3))
 def test_whatever_was_said_is_said_again(replies: Sequence[ModelReply]) -> None:
