@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
+from kova_auto.core.scripted import SCRIPTED
 from kova_auto.core.value import Value
 
-SCRIPTED: Final = "scripted"  # the provider of a played script; no entry of the table may be called so
 _HEADER_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 

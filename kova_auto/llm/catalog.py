@@ -11,7 +11,8 @@ from typing import Protocol, assert_never
 
 from kova_auto.core.errors import SettingsError
 from kova_auto.core.ports import Model
-from kova_auto.core.provider import BUILT_IN, SCRIPTED, Provider, WireProtocol
+from kova_auto.core.provider import BUILT_IN, Provider, WireProtocol
+from kova_auto.core.scripted import SCRIPTED
 from kova_auto.llm.script import parse_script
 
 AUTO = "auto"

@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 from kova_auto.core.errors import ConfigError
-from kova_auto.core.provider import SCRIPTED
+from kova_auto.core.scripted import SCRIPTED
 from kova_auto.core.stop_reason import StopReason
 from kova_auto.core.toml.complaints import complaints
 from kova_auto.core.toml.document import Document, parse_document, together

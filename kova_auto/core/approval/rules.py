@@ -6,9 +6,12 @@ A rule compares words as they were typed: `"git" log` is not `git log`.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from kova_auto.core.approval.policy import Grant
 from kova_auto.core.approval.words import segments
+
+if TYPE_CHECKING:
+    from kova_auto.core.approval.policy import Grant
 
 
 def matches(rule: str, words: tuple[str, ...]) -> bool:
