@@ -12,7 +12,10 @@ def main() -> None:
     """Run the command that the command line names, and exit with its code."""
     gc.disable()  # while modules are imported nothing becomes garbage; the frame enables it before the command runs
     forgo_plugins()
-    import_module("kova_auto.cli.main").app(prog_name="kova-auto")
+    try:
+        import_module("kova_auto.cli.main").app(prog_name="kova-auto")
+    finally:
+        gc.freeze()  # the process ends: its last collection would walk through all that was imported, for nothing
 
 
 if __name__ == "__main__":
