@@ -6,7 +6,12 @@ A denial is a `Verdict`, a limit an `Outcome`, waiting a `Step`: none of these i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+from kova_auto.core.fault import Fault
+
+if TYPE_CHECKING:
+    from kova_auto.core.message import Usage
 
 
 class KovaError(Exception):
@@ -70,16 +75,38 @@ class UnknownEndpointError(ConfigError):
 class ModelError(KovaError):
     """Say that a model did not answer as asked."""
 
+    usual: ClassVar[Fault] = Fault.INVALID
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        fault: Fault | None = None,
+        retry_after_s: float | None = None,
+        status: int | None = None,
+        request_id: str = "",
+    ) -> None:
+        """Keep what is known of the failure.
+
+        Args:
+            message: One sentence for a person, without secrets.
+            fault: Its class; None for the usual one of this kind of error.
+            retry_after_s: When the provider wants to be asked again, in seconds; None where it said nothing.
+            status: Of its HTTP answer.
+            request_id: What it calls the request.
+        """
+        super().__init__(message)
+        self.fault = fault or self.usual
+        self.retry_after_s, self.status, self.request_id = retry_after_s, status, request_id
+        self.spent: Usage | None = None
+        """What was used until it failed, where the provider had said it: failed calls are billed too."""
+
 
 class ModelUnavailableError(ModelError):
     """Say that the provider could not be reached, is overloaded, or broke off: asking again may help."""
 
     retryable = True
-
-    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
-        """Keep what the provider said about when to ask again, in seconds; None where it said nothing."""
-        super().__init__(message)
-        self.retry_after_s = retry_after_s
+    usual = Fault.SERVER
 
 
 class ModelRefusedError(ModelError):
@@ -89,9 +116,13 @@ class ModelRefusedError(ModelError):
 class ContextOverflowError(ModelError):
     """Say that the request is larger than the model's window."""
 
+    usual = Fault.OVERFLOW
+
 
 class ScriptMismatchError(ModelError):
     """Say that a script holds no turn that fits this conversation."""
+
+    usual = Fault.SCRIPT
 
 
 class ToolError(KovaError):

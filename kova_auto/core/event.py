@@ -15,9 +15,11 @@ from pydantic_core import from_json
 
 from kova_auto.core.approval.levels import ApprovalLevel, Decision, Verdict
 from kova_auto.core.errors import UnknownEventError
+from kova_auto.core.fault import Fault
 from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId, blob_hash
 from kova_auto.core.job import Job, Outcome
-from kova_auto.core.message import FileChange, ModelReply, Part, ToolCall, ToolResult, ToolSpec
+from kova_auto.core.message import FileChange, ModelReply, Part, ToolCall, ToolResult, ToolSpec, Usage
+from kova_auto.core.pin import ModelPin
 from kova_auto.core.value import Value
 
 
@@ -48,7 +50,9 @@ class RunRequested(Fact):
         level: Approval level of an attended run; None for an unattended one.
         staged: Writes go to a copy, and nothing is delivered.
         scripted: The model is played from the job's script: no model is called.
-        model: `provider/model` that the run is pinned to.
+        model: `provider/model` that the run is pinned to; the first of `pins`.
+        pins: The models that are tried, in order; empty where a script is played, or in an old journal.
+        day_spent_usd: What the job's earlier runs have cost on this day, in the schedule's zone.
         blocked: Why the run must not begin, as no model or no sandbox; empty where it may.
         workspace: Where the run works: the job's workspace, or the copy.
     """
@@ -67,6 +71,8 @@ class RunRequested(Fact):
     model: str
     workspace: str
     blocked: str = ""
+    pins: tuple[ModelPin, ...] = ()
+    day_spent_usd: float = 0.0
 
 
 class RunAcquired(Fact):
@@ -105,12 +111,17 @@ class ContextAssembled(Fact):
 
 
 class ModelCallStarted(Fact):
-    """Announce a call of the model."""
+    """Announce a call of the model.
+
+    Attributes:
+        max_output_tokens: What the reply was bounded to, so that no ceiling is passed; None where nothing bounds it.
+    """
 
     kind: Literal["model_call_started"] = "model_call_started"
     iteration: int
     model: str
     request_hash: str
+    max_output_tokens: int | None = None
 
 
 class ModelReplied(Fact):
@@ -123,7 +134,15 @@ class ModelReplied(Fact):
 
 
 class ModelCallFailed(Fact):
-    """Say why a call of the model gave no reply, and when the next may be made (None: now, or never)."""
+    """Say why a call of the model gave no reply, and when the next may be made (None: now, or never).
+
+    Attributes:
+        error: Name of the error, for people.
+        fault: Its class; None in an old journal.
+        status: Of the provider's HTTP answer.
+        request_id: What the provider calls the request.
+        usage: What was used all the same, with its cost.
+    """
 
     kind: Literal["model_call_failed"] = "model_call_failed"
     iteration: int
@@ -132,6 +151,10 @@ class ModelCallFailed(Fact):
     retryable: bool
     retry_at: AwareDatetime | None = None
     partial_text: str = ""
+    fault: Fault | None = None
+    status: int | None = None
+    request_id: str = ""
+    usage: Usage | None = None
 
 
 class CallAdjudicated(Fact):
@@ -220,8 +243,9 @@ class RunFinished(Fact):
     Attributes:
         answer: The final answer, or the last text before a limit.
         reason: Why it ended, where the outcome alone does not say.
-        partial: A limit cut the work short.
+        partial: A limit cut the work short, or made it hurry.
         previous: Of the same job; None where there is none.
+        pauses: Why the job's schedule rests from here on; empty where it goes on.
     """
 
     kind: Literal["run_finished"] = "run_finished"
@@ -230,6 +254,7 @@ class RunFinished(Fact):
     reason: str = ""
     partial: bool = False
     previous: Previous | None = None
+    pauses: str = ""
 
     @property
     def answer_hash(self) -> BlobHash:

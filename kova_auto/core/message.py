@@ -143,8 +143,13 @@ class Usage(Value):
 
     @property
     def tokens(self) -> int:
-        """Return all tokens that a limit counts: cached input is inside `input_tokens`, reasoning inside output."""
+        """Return all tokens: cached input is inside `input_tokens`, reasoning inside output."""
         return self.input_tokens + self.output_tokens
+
+    @property
+    def counted(self) -> int:
+        """Return the tokens that `limits.tokens` counts: what a cache served, time and again, is not among them."""
+        return self.input_tokens - self.cache_read_tokens + self.output_tokens
 
     def plus(self, other: Usage) -> Usage:
         """Return the sum; an unknown price makes the sum unknown."""
@@ -160,11 +165,16 @@ class Usage(Value):
 
 
 class ToolSpec(Value):
-    """Describe one tool to the model; `parameters` is a JSON Schema object."""
+    """Describe one tool to the model; `parameters` is a JSON Schema object.
+
+    Attributes:
+        polling: To be called again and again with the same arguments is what it is for; the model is not told of it.
+    """
 
     name: str
     description: str
     parameters: dict[str, JsonValue]
+    polling: bool = False
 
 
 class ModelRequest(Value):
@@ -172,6 +182,8 @@ class ModelRequest(Value):
 
     Attributes:
         model: The model's name at its provider.
+        max_output_tokens: The reply may be no longer; None leaves it to the provider.
+        cache_key: What requests that share a beginning have in common, as the job's name; helps some caches.
         images: Content of the image blobs that `messages` point to.
     """
 
@@ -180,16 +192,23 @@ class ModelRequest(Value):
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     max_output_tokens: int | None = None
+    cache_key: str = ""
     images: dict[BlobHash, bytes] = Field(default_factory=dict)
 
 
 class ModelReply(Value):
-    """Hold one whole reply; a stream that ends without its end never becomes one."""
+    """Hold one whole reply; a stream that ends without its end never becomes one.
+
+    Attributes:
+        stop_detail: Why the model refused, as the provider says: its category and explanation.
+        raw: The provider's own form of it, tagged with provider and model; goes back to these two alone.
+    """
 
     text: str
     reasoning: str = ""
     calls: tuple[CallRequest, ...] = ()
     stop: StopReason
+    stop_detail: str = ""
     usage: Usage = Usage()
     model: str = ""
     request_id: str = ""

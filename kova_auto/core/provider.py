@@ -13,8 +13,9 @@ from types import MappingProxyType
 from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, ConfigDict, Field, JsonValue, StringConstraints
 
+from kova_auto.core.price import Rates
 from kova_auto.core.scripted import SCRIPTED
 from kova_auto.core.value import Value
 
@@ -25,6 +26,17 @@ class WireProtocol(StrEnum):
     """Name the protocol that a provider speaks."""
 
     OPENAI_CHAT = "openai-chat"
+    OPENAI_RESPONSES = "openai-responses"
+    ANTHROPIC_MESSAGES = "anthropic-messages"
+    LOCAL = "local"  # a model in this process
+
+
+class Auth(StrEnum):
+    """Name the header that carries a key."""
+
+    BEARER = "bearer"  # authorization: Bearer KEY
+    X_API_KEY = "x-api-key"
+    API_KEY = "api-key"
 
 
 class Timeouts(Value):
@@ -43,6 +55,22 @@ class Timeouts(Value):
     total_s: float | None = Field(default=None, gt=0)
 
 
+class ModelFacts(Value):
+    """Hold what somebody says of one model of a provider; what is left out is as the tables know it.
+
+    Attributes:
+        window: Tokens that request and reply may have together.
+        max_output: Tokens that a reply may have.
+        price: USD per million tokens.
+        extra_body: Added to each request to this model, over the provider's own.
+    """
+
+    window: int | None = Field(default=None, gt=0)
+    max_output: int | None = Field(default=None, gt=0)
+    price: Rates | None = None
+    extra_body: dict[str, JsonValue] = Field(default_factory=dict)
+
+
 class Dialect(Value):
     """Say how a provider differs from its protocol's text, where servers are known to disagree.
 
@@ -52,6 +80,7 @@ class Dialect(Value):
         null_content: A reply that only calls tools goes back with no text as null; else as an empty string.
         user_after_tools: A user message may follow a tool result directly.
         keeps_ids: It takes every id of a tool call back that it, or another, has given.
+        cache_marks: It wants to be told up to where a prompt is worth keeping in its cache.
         echo: Fields of its replies that it wants back unchanged; all others are left out of the next request.
     """
 
@@ -60,6 +89,7 @@ class Dialect(Value):
     null_content: bool = True
     user_after_tools: bool = True
     keeps_ids: bool = True
+    cache_marks: bool = True
     echo: tuple[str, ...] = ("reasoning_details", "extra_content")
 
 
@@ -99,12 +129,16 @@ class Provider(Value):
     """Hold everything that is needed to ask one provider; neither its key nor its URL's query is ever shown.
 
     Attributes:
-        api_key: Sent as a bearer token; empty where the provider wants none.
+        api_key: Sent as `auth` says; empty where the provider wants none.
+        api_version: Of the protocol, where it has versions; empty for the one we know.
         headers: Sent with every request, before ours of the same name.
         needs_key: Without a key it cannot be used.
         key_env: Variable that usually holds its key, for hints.
         default_model: What `auto` means here; empty where nobody said.
         max_concurrent: Calls at the same time, from one process.
+        extra_body: Added to each request's body, over what we would send.
+        models: What somebody says of single models, by their names here.
+        check_path: What may be asked without cost to see whether a key is good.
     """
 
     model_config = ConfigDict(hide_input_in_errors=True)
@@ -120,12 +154,25 @@ class Provider(Value):
     timeouts: Timeouts = Timeouts()
     dialect: Dialect = Dialect()
     max_concurrent: int = Field(default=16, gt=0)
+    auth: Auth = Auth.BEARER
+    api_version: Sendable = ""
+    extra_body: dict[str, JsonValue] = Field(default_factory=dict)
+    models: dict[str, ModelFacts] = Field(default_factory=dict)
+    check_path: str = "models"
 
     @property
     def place(self) -> str:
         """Return the base URL as it may be shown: without its query."""
         parts = urlsplit(self.base_url)
         return f"{parts.scheme}://{parts.netloc}{parts.path}"
+
+    @property
+    def is_local(self) -> bool:
+        """Say whether it runs on this machine, as far as its address tells."""
+        if self.protocol is WireProtocol.LOCAL:
+            return True
+        host = urlsplit(self.base_url).hostname or ""
+        return host in {"localhost", "::1"} or host.startswith("127.")
 
     @property
     def usable(self) -> bool:
@@ -149,6 +196,14 @@ _MISTRAL = Dialect(stream_usage=False, user_after_tools=False, keeps_ids=False, 
 _THINKS_BACK = Dialect(echo=("reasoning_content",))
 _PLAIN = Dialect()
 
+_CLAUDE: Final = Provider(
+    name="anthropic",
+    protocol=WireProtocol.ANTHROPIC_MESSAGES,
+    base_url="https://api.anthropic.com/v1",
+    auth=Auth.X_API_KEY,
+    needs_key=True,
+    key_env="ANTHROPIC_API_KEY",
+)
 _HOSTED: Final = (
     ("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", "", _OPENAI),
     ("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "openrouter/auto", _PLAIN),
@@ -175,7 +230,7 @@ def _table() -> dict[str, Provider]:
         name: Provider(name=name, base_url=url, needs_key=True, key_env=variable, default_model=model, dialect=dialect)
         for name, url, variable, model, dialect in _HOSTED
     }
-    return hosted | {name: Provider(name=name, base_url=url) for name, url in _LOCAL}
+    return {_CLAUDE.name: _CLAUDE} | hosted | {name: Provider(name=name, base_url=url) for name, url in _LOCAL}
 
 
 BUILT_IN: Final[Mapping[str, Provider]] = MappingProxyType(_table())

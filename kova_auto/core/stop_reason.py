@@ -12,3 +12,4 @@ class StopReason(StrEnum):
     TOOL_CALLS = "tool_calls"
     LENGTH = "length"
     REFUSED = "refused"
+    PAUSED = "paused"  # the provider wants to be asked again, with what it has said so far

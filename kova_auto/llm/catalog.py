@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, assert_never
+from typing import Protocol
 
 from kova_auto.core.errors import SettingsError
 from kova_auto.core.ports import Model
@@ -151,4 +151,5 @@ def open_model(
 
             return HttpModel(provider, OpenAiChat())
         case _:
-            assert_never(provider.protocol)
+            msg = f"this version does not speak {provider.protocol}"
+            raise SettingsError(msg, key=f"providers.{provider.name}.protocol")

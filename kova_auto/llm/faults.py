@@ -69,12 +69,14 @@ class Problem:
 
     Attributes:
         codes: Its `code` and `type`, in lower case, those that it gave.
+        param: Part of the request that it complains about; empty where it names none.
         status: HTTP status, of the answer or named inside it; None where there is none.
     """
 
     message: str
     codes: frozenset[str] = frozenset()
     status: int | None = None
+    param: str = ""
 
 
 def problem_in(body: JsonValue) -> Problem | None:
@@ -97,7 +99,8 @@ def _problem(error: dict[str, JsonValue]) -> Problem:
     named = [error.get(key) for key in ("code", "type", "status")]
     codes = frozenset(item.lower() for item in named if isinstance(item, str) and item)
     numbers = [int(item) for item in map(str, named) if item.isascii() and item.isdigit() and len(item) == 3]
-    return Problem(message, codes, numbers[0] if numbers else None)
+    param = error.get("param")
+    return Problem(message, codes, numbers[0] if numbers else None, param if isinstance(param, str) else "")
 
 
 def _text(said: JsonValue) -> str:

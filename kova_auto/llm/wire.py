@@ -6,8 +6,9 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from kova_auto.core.message import ModelChunk, ModelReply, ModelRequest
-from kova_auto.core.provider import Provider
+from kova_auto.core.message import ModelChunk, ModelReply, ModelRequest, Usage
+from kova_auto.core.provider import Auth, Provider
+from kova_auto.llm.faults import Problem
 from kova_auto.llm.sse import SseEvent
 
 
@@ -30,6 +31,10 @@ class Decoder(Protocol):
         Raises:
             ModelError: The event says that something went wrong, or is not of this protocol.
         """
+
+    @property
+    def spent(self) -> Usage | None:
+        """Return what has been used so far, as the provider said it; None where it has said nothing."""
 
     def reply(self, request_id: str = "") -> ModelReply:
         """Return the whole reply.
@@ -55,7 +60,22 @@ class Wire(Protocol):
         """Return the headers that the protocol wants, names in lower case."""
 
     def encode(self, provider: Provider, request: ModelRequest) -> dict[str, JsonValue]:
-        """Return the request's body."""
+        """Return the request's body; without what `provider.extra_body` says, which the client adds."""
+
+    def without(self, body: dict[str, JsonValue], problem: Problem) -> dict[str, JsonValue] | None:
+        """Return the body without what the provider refuses, or in the other way of saying it.
+
+        None where the problem names nothing that could be left out: then the request is refused for good.
+        """
 
     def decoder(self, provider: Provider, request: ModelRequest) -> Decoder:
         """Return what reads the answer to this request."""
+
+
+def key_header(provider: Provider) -> dict[str, str]:
+    """Return the header that carries the provider's key; none where there is no key."""
+    if not provider.api_key:
+        return {}
+    if provider.auth is Auth.BEARER:
+        return {"authorization": f"Bearer {provider.api_key}"}
+    return {provider.auth.value: provider.api_key}

@@ -66,7 +66,7 @@ def test_the_first_model_that_can_be_asked_is_taken_else_the_script(
         (
             ("opnai/gpt",),
             (OPENAI,),
-            "no provider is called 'opnai' (configured: openai; built in: cerebras, deepseek, ",
+            "no provider is called 'opnai' (configured: openai; built in: anthropic, cerebras, ",
         ),
         (("openai/gpt-x", "nobody/x"), (OPENAI,), "no provider is called 'nobody'"),
         (("gpt-x",), (OPENAI,), 'wanted "provider/model" or "auto", found \'gpt-x\''),

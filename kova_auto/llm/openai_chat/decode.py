@@ -18,6 +18,7 @@ from kova_auto.core.message import (
     ModelRequest,
     ReasoningDelta,
     TextDelta,
+    Usage,
 )
 from kova_auto.core.provider import Provider
 from kova_auto.core.stop_reason import StopReason
@@ -85,6 +86,11 @@ class ChatDecoder:
         if not isinstance(choices, list):
             return []
         return [part for choice in choices if isinstance(choice, dict) for part in self._choice(choice)]
+
+    @property
+    def spent(self) -> Usage | None:
+        """Return what has been used so far, as the provider said it."""
+        return self._usage.said
 
     def reply(self, request_id: str = "") -> ModelReply:
         """Return the whole reply.

@@ -18,13 +18,13 @@ class UsageCount:
     """Collect counts; they are cumulative, so the largest of each holds, however often it is repeated."""
 
     def __init__(self) -> None:
-        self._said: Usage | None = None
+        self.said: Usage | None = None
 
     def add(self, chunk: dict[str, JsonValue]) -> None:
         """Take the count of a chunk, if it holds one."""
         for place in _places(chunk):
             if isinstance(count := place.get("usage"), dict) and (usage := _usage(count)).tokens:
-                self._said = _larger(self._said, usage) if self._said else usage
+                self.said = _larger(self.said, usage) if self.said else usage
 
     def usage(self, request: ModelRequest, written: int) -> Usage:
         """Return what was said, or an estimate.
@@ -33,8 +33,8 @@ class UsageCount:
             request: What was asked.
             written: Characters that the model wrote, reasoning and arguments included.
         """
-        if self._said:
-            return self._said
+        if self.said:
+            return self.said
         return Usage(input_tokens=estimate(request), output_tokens=-(-written // _CHARS))
 
 

@@ -6,8 +6,10 @@ from pydantic import JsonValue
 
 from kova_auto.core.message import ModelRequest
 from kova_auto.core.provider import Provider
+from kova_auto.llm.faults import Problem
 from kova_auto.llm.openai_chat.decode import ChatDecoder
 from kova_auto.llm.openai_chat.encode import encode
+from kova_auto.llm.wire import key_header
 
 
 class OpenAiChat:
@@ -16,12 +18,18 @@ class OpenAiChat:
     path = "chat/completions"
 
     def headers(self, provider: Provider) -> dict[str, str]:
-        """Return the bearer token, where there is one."""
-        return {"authorization": f"Bearer {provider.api_key}"} if provider.api_key else {}
+        """Return the header with the key, where there is one."""
+        return key_header(provider)
 
     def encode(self, provider: Provider, request: ModelRequest) -> dict[str, JsonValue]:
         """Return the request's body."""
         return encode(provider, request)
+
+    def without(self, body: dict[str, JsonValue], problem: Problem) -> dict[str, JsonValue] | None:
+        """Return the body without what the provider refuses; None where the problem names nothing of that kind."""
+        return (
+            None if problem.param not in body else {key: value for key, value in body.items() if key != problem.param}
+        )
 
     def decoder(self, provider: Provider, request: ModelRequest) -> ChatDecoder:
         """Return what reads the answer."""
