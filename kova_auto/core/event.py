@@ -245,6 +245,7 @@ class RunFinished(Fact):
         reason: Why it ended, where the outcome alone does not say.
         partial: A limit cut the work short, or made it hurry.
         previous: Of the same job; None where there is none.
+        fault: Of the model call that ended it; None where none did.
         pauses: Why the job's schedule rests from here on; empty where it goes on.
     """
 
@@ -254,6 +255,7 @@ class RunFinished(Fact):
     reason: str = ""
     partial: bool = False
     previous: Previous | None = None
+    fault: Fault | None = None
     pauses: str = ""
 
     @property

@@ -45,6 +45,19 @@ class Occurrence(Value):
     run_id: RunId | None = None
 
 
+class JobMark(Value):
+    """Say that a job's schedule rests, or goes on, since an instant.
+
+    A run may let its job rest too (`RunFinished.pauses`): whichever is newer holds.
+    """
+
+    job: JobName
+    at: datetime
+    paused: bool
+    by: str
+    reason: str = ""
+
+
 class Ledger(Protocol):
     """Keep cursors and occurrences."""
 
@@ -70,6 +83,12 @@ class Ledger(Protocol):
 
     async def change(self, row: Occurrence) -> None:
         """Write a row anew, as one that was pending and has now run."""
+
+    async def mark(self, mark: JobMark) -> None:
+        """Write down that a person, or the service, lets a job's schedule rest or go on."""
+
+    async def marks(self) -> Sequence[JobMark]:
+        """Return the newest mark of each job that has one."""
 
     async def occurrences(self, job: JobName | None = None, *, limit: int = 100) -> Sequence[Occurrence]:
         """Return rows, newest first."""

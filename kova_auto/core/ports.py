@@ -14,7 +14,7 @@ from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId
 from kova_auto.core.message import ModelChunk, ModelRequest, ToolCall, ToolResult, ToolSpec
 from kova_auto.core.run import CallState, RunState
 from kova_auto.core.tool import CallFacts, Scene, ToolRun
-from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow
+from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow, UsageRow
 
 
 class Clock(Protocol):
@@ -122,6 +122,23 @@ class Views(Protocol):
 
     async def previous(self, job: JobName, before: RunId) -> Previous | None:
         """Return what came of the job's last finished, not staged run other than `before`."""
+
+    async def last_runs(self, job: JobName, *, before: RunId | None = None, limit: int = 1) -> Sequence[RunRow]:
+        """Return the job's finished, not staged runs other than `before`, newest end first."""
+
+    async def usage(
+        self, *, job: JobName | None = None, run_id: RunId | None = None, since: datetime | None = None
+    ) -> Sequence[UsageRow]:
+        """Return what calls of models have used, oldest first.
+
+        Args:
+            job: Of this job alone.
+            run_id: Of this run alone.
+            since: Included; UTC.
+        """
+
+    async def spent_usd(self, job: JobName, since: datetime) -> float:
+        """Return what a job's calls of models have cost since an instant (included), as far as prices are known."""
 
     async def approvals(self, *, open_only: bool = True, limit: int = 100) -> Sequence[ApprovalRow]:
         """Return calls that need or needed a person, newest first."""

@@ -36,12 +36,13 @@ from kova_auto.core.event import (
     StopRequested,
     WritePlanned,
 )
+from kova_auto.core.fault import BUSY
 from kova_auto.core.job import Outcome
-from kova_auto.core.message import ResultStatus
+from kova_auto.core.message import ResultStatus, Usage
 from kova_auto.core.owed import for_approval, for_outcome
-from kova_auto.core.state import CallState, Execution, RunState, opened
+from kova_auto.core.state import CallState, Execution, RunState, Spent, opened
 
-__all__ = ["CallState", "Execution", "RunState", "apply", "fold", "opened"]
+__all__ = ["CallState", "Execution", "RunState", "Spent", "apply", "fold", "opened"]
 
 
 def fold(events: Iterable[Event]) -> RunState:
@@ -116,13 +117,13 @@ def _apply(state: RunState, event: Event) -> RunState:
         case ModelCallStarted():
             if state.calling or state.unsettled:
                 raise _refuse(state, event, "a call is open")
-            return replace(state, calling=event, model_calls=state.model_calls + 1)
+            return _asking_model(state, event)
         case ModelReplied():
             return _replied(state, event)
         case ModelCallFailed():
             if not state.calling:
                 raise _refuse(state, event, "no model call is open")
-            return replace(state, calling=None, failure=event, failures=state.failures + 1)
+            return _model_failed(state, event)
         case (
             CallAdjudicated()
             | ApprovalRequested()
@@ -188,6 +189,36 @@ def _acquired(state: RunState, event: RunAcquired) -> RunState:
     return replace(state, epoch=event.epoch, calls=calls, calling=None, started_at=started, deaths=deaths)
 
 
+def _asking_model(state: RunState, event: ModelCallStarted) -> RunState:
+    failures = state.failures if state.asked in ("", event.model) else 0
+    return replace(state, calling=event, asked=event.model, failures=failures, model_calls=state.model_calls + 1)
+
+
+def _model_failed(state: RunState, event: ModelCallFailed) -> RunState:
+    busy = event.fault in BUSY
+    spent = _with_spent(state, event, event.usage) if event.usage else state
+    return replace(
+        spent,
+        calling=None,
+        failure=event,
+        failures=state.failures + 1,
+        failed={**state.failed, busy: state.failed.get(busy, 0) + 1},
+    )
+
+
+def _with_spent(state: RunState, event: ModelReplied | ModelCallFailed, usage: Usage) -> RunState:
+    used = Spent(
+        seq=state.seq + 1,
+        at=event.at,
+        attempt=state.attempt,
+        iteration=event.iteration,
+        model=state.asked,
+        usage=usage,
+        failed=isinstance(event, ModelCallFailed),
+    )
+    return replace(state, spent=(*state.spent, used), usage=state.usage.plus(usage))
+
+
 def _replied(state: RunState, event: ModelReplied) -> RunState:
     if not state.calling:
         raise _refuse(state, event, "no model call is open")
@@ -197,14 +228,13 @@ def _replied(state: RunState, event: ModelReplied) -> RunState:
     if len(added) < len(event.calls) or added.keys() & state.calls.keys():
         raise _refuse(state, event, "two calls have one id")
     return replace(
-        state,
+        _with_spent(state, event, event.reply.usage),
         calling=None,
         failures=0,
         failure=None,
         replies=(*state.replies, event),
         calls={**state.calls, **added},
         open_calls=tuple(added),
-        usage=state.usage.plus(event.reply.usage),
     )
 
 
@@ -274,6 +304,7 @@ def _retried(state: RunState, event: RunRetried) -> RunState:
         calls=state.calls,
         model_calls=state.model_calls,
         usage=state.usage,
+        spent=state.spent,
         not_before=event.not_before,
         deliveries=state.deliveries,
     )

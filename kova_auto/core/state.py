@@ -29,6 +29,7 @@ from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
 from kova_auto.core.job import Job
 from kova_auto.core.message import ToolCall, ToolResult, Usage
 from kova_auto.core.owed import Owed
+from kova_auto.core.pin import ModelPin
 
 NO_USAGE = Usage(cost_usd=0.0)
 
@@ -74,6 +75,24 @@ class CallState:
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """Hold what one call of a model has used.
+
+    Attributes:
+        seq: Position of the fact that says so.
+        failed: The call gave no reply.
+    """
+
+    seq: int
+    at: datetime
+    attempt: int
+    iteration: int
+    model: str
+    usage: Usage
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class RunState:
     """Hold everything that a run's facts say; every field is computed from them.
 
@@ -82,7 +101,10 @@ class RunState:
         attempt: From 1; a retry starts the next.
         first_reply: Index in `replies` where this attempt begins.
         open_calls: Calls of the newest reply, in the model's order.
-        failures: Model calls that failed since the last reply.
+        asked: Name of the model that was called last in this attempt; empty before the first call.
+        failures: Calls of that model that failed since the last reply.
+        failed: Model calls of this attempt that failed, by whether the provider was too busy.
+        spent: What every call of a model has used, those that failed included.
         deaths: Workers lost in a row without a call having been finished; one that was cut off is not.
         ran_s: Running time of this attempt, seconds; suspended and dead stretches do not count.
         seen: Content hash of each file as the model last read or wrote it.
@@ -102,10 +124,13 @@ class RunState:
     open_calls: tuple[CallId, ...] = ()
     calling: ModelCallStarted | None = None
     model_calls: int = 0
+    asked: str = ""
     failures: int = 0
+    failed: Mapping[bool, int] = field(default_factory=dict)
     deaths: int = 0
     failure: ModelCallFailed | None = None
     usage: Usage = NO_USAGE
+    spent: tuple[Spent, ...] = ()
     denials: int = 0
     concludes: str | None = None
     seen: Mapping[str, BlobHash] = field(default_factory=dict)
@@ -139,6 +164,18 @@ class RunState:
         if self.unsettled and self.unsettled.awaits_person:
             return Execution.SUSPENDED
         return Execution.RUNNING if self.epoch and self.started_at else Execution.QUEUED
+
+    @property
+    def pin(self) -> ModelPin:
+        """Return the model that is asked now: the first of the chain, or the one that had to take over."""
+        pins = self.request.pins
+        found = (pin for pin in pins if pin.name == self.asked)
+        return next(found, pins[0] if pins else ModelPin(name=self.request.model))
+
+    @property
+    def attempt_spent(self) -> tuple[Spent, ...]:
+        """Return what this attempt's calls of models have used, oldest first."""
+        return tuple(spent for spent in self.spent if spent.attempt == self.attempt)
 
     @property
     def unsettled(self) -> CallState | None:

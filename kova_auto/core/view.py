@@ -29,6 +29,8 @@ class RunRow(Value):
         wake_at: When it can go on without anybody doing anything; None: at once, or not at all.
         resting: It waits for a person, an instant, or nothing at all.
         cost_usd: None where a price is not known.
+        fault: Of the model call that ended it; empty where none did.
+        pauses: Why the job's schedule rests since it ended; empty where it goes on.
     """
 
     run_id: RunId
@@ -59,6 +61,33 @@ class RunRow(Value):
     answer_hash: str
     wake_at: datetime | None
     resting: bool
+    fault: str
+    pauses: str
+
+
+class UsageRow(Value):
+    """Show what one call of a model has used.
+
+    Attributes:
+        seq: Position of its fact in the run's journal.
+        failed: The call gave no reply; it is billed all the same.
+        cost_usd: None where the price is not known.
+    """
+
+    run_id: RunId
+    seq: int
+    job: JobName
+    at: datetime
+    model: str
+    attempt: int
+    iteration: int
+    failed: bool
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    reasoning_tokens: int
+    cost_usd: float | None
 
 
 class ApprovalRow(Value):
@@ -116,7 +145,7 @@ def run_row(state: RunState) -> RunRow:
         partial=bool(finished and finished.partial),
         scripted=request.scripted,
         staged=request.staged,
-        model=request.model,
+        model=state.asked or request.model,
         mode=request.job.mode,
         level=level_of(state),
         workspace=request.workspace,
@@ -131,6 +160,26 @@ def run_row(state: RunState) -> RunRow:
         answer_hash=finished.answer_hash if finished else "",
         wake_at=wake_at,
         resting=resting,
+        fault=(finished.fault or "") if finished else "",
+        pauses=_line(finished.pauses) if finished else "",
+    )
+
+
+def usage_rows(state: RunState) -> tuple[UsageRow, ...]:
+    """Return a row for each call of a model that has used anything, oldest first."""
+    return tuple(
+        UsageRow(
+            run_id=state.run_id,
+            seq=spent.seq,
+            job=JobName(state.job.name),
+            at=spent.at,
+            model=spent.model,
+            attempt=spent.attempt,
+            iteration=spent.iteration,
+            failed=spent.failed,
+            **spent.usage.model_dump(),
+        )
+        for spent in state.spent
     )
 
 
