@@ -23,7 +23,8 @@ from kova_auto.core.message import (
     UserMessage,
 )
 from kova_auto.core.provider import BUILT_IN, Dialect, Provider
-from kova_auto.llm.openai_chat.encode import LOST, NOTHING, encode
+from kova_auto.llm.history import LOST, NOTHING
+from kova_auto.llm.openai_chat.encode import encode
 from tests.llm.chat_stream import PROMPT, PROVIDER, asks, reply_with, result, tool_call
 
 PNG = ImagePart(blob=BlobHash("p"), media_type="image/png")

@@ -7,21 +7,18 @@ and arguments are valid even where the model's own were not.
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from pydantic import JsonValue
 
-from kova_auto.core.ids import CallId
 from kova_auto.core.message import (
     AssistantMessage,
     ImagePart,
     ModelRequest,
     Part,
-    ResultStatus,
     TextPart,
     ToolCall,
     ToolMessage,
@@ -29,16 +26,12 @@ from kova_auto.core.message import (
     UserMessage,
 )
 from kova_auto.core.provider import Provider
+from kova_auto.llm.history import GONE, IMAGES_OF, told_text, wire_ids, wire_name
 from kova_auto.llm.openai_chat.echo import given_back
 
 Body = dict[str, JsonValue]
 
-NOTHING: Final = "(no output)"
-SHOWN_BELOW: Final = "(an image, shown below)"
-LOST: Final = "[unknown] No result of this call is on record. Check what it did before repeating it."
-_IMAGES_OF: Final = "Images from the tool results above:"
 _READ_ON: Final = "I have read the results."
-_BAD_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _GOOD_ID: Final = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
 
 
@@ -68,7 +61,7 @@ class _History:
     def __init__(self, provider: Provider, request: ModelRequest) -> None:
         self._provider, self._request = provider, request
         self._results = {m.call.id: m for m in request.messages if isinstance(m, ToolMessage)}
-        self._ids = _wire_ids(request, keep=provider.dialect.keeps_ids)
+        self._ids = wire_ids(request, _GOOD_ID, keep=provider.dialect.keeps_ids)
 
     def messages(self) -> list[Body]:
         found: list[Body] = [{"role": "system", "content": self._request.system}] if self._request.system else []
@@ -109,13 +102,13 @@ class _History:
         found.append(spoken)
         results = [self._results.get(call.id) for call in message.calls]
         for call, result in zip(message.calls, results, strict=True):
-            found.append({"role": "tool", "tool_call_id": self._ids[call.id], "content": _told(result)})
+            found.append({"role": "tool", "tool_call_id": self._ids[call.id], "content": told_text(result)})
         images = [part for result in results if result for part in result.parts if isinstance(part, ImagePart)]
-        return [TextPart(text=_IMAGES_OF), *images] if images else []
+        return [TextPart(text=IMAGES_OF), *images] if images else []
 
     def _call(self, call: ToolCall, extras: Body) -> Body:
         arguments = json.dumps(call.args, ensure_ascii=False)  # Of an unparsed call there are none.
-        function: Body = {"name": _BAD_NAME.sub("_", call.tool)[:64] or "unnamed", "arguments": arguments}
+        function: Body = {"name": wire_name(call.tool), "arguments": arguments}
         return {**extras, "id": self._ids[call.id], "type": "function", "function": function}
 
     def _content(self, parts: Sequence[Part]) -> JsonValue:
@@ -130,35 +123,6 @@ class _History:
             return {"type": "text", "text": part.text} if part.text.strip() else None
         content = self._request.images.get(part.blob)
         if content is None:
-            return {"type": "text", "text": "[an image that is no longer available]"}
+            return {"type": "text", "text": GONE}
         url = f"data:{part.media_type};base64,{base64.b64encode(content).decode()}"
         return {"type": "image_url", "image_url": {"url": url}}
-
-
-def _told(result: ToolMessage | None) -> str:
-    if result is None:
-        return LOST
-    text = "\n".join(part.text for part in result.parts if isinstance(part, TextPart))
-    if not text.strip():
-        text = SHOWN_BELOW if any(isinstance(part, ImagePart) for part in result.parts) else NOTHING
-    return text if result.status is ResultStatus.OK else f"[{result.status}] {text}"
-
-
-def _wire_ids(request: ModelRequest, *, keep: bool) -> dict[CallId, str]:
-    """Return the id of each call: the provider's own where it can be kept and was not used before, else one of ours.
-
-    Some models read their ids, so they get them back. Ours fit every server known: nine letters and digits.
-    """
-    taken: set[str] = set()
-    ids: dict[CallId, str] = {}
-    for call in _calls(request):
-        own = keep and call.provider_id not in taken and _GOOD_ID.fullmatch(call.provider_id)
-        ids[call.id] = call.provider_id if own else "c" + hashlib.sha256(call.id.encode()).hexdigest()[:8]
-        taken.add(ids[call.id])
-    return ids
-
-
-def _calls(request: ModelRequest) -> Iterator[ToolCall]:
-    for message in request.messages:
-        if isinstance(message, AssistantMessage):
-            yield from message.calls
