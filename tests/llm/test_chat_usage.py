@@ -6,7 +6,7 @@ import pytest
 
 from kova_auto.core.ids import BlobHash
 from kova_auto.core.message import ImagePart, ToolSpec, Usage
-from kova_auto.llm.openai_chat.usage import estimate
+from kova_auto.llm.estimate import estimate
 from tests.llm.chat_stream import DONE, PROMPT, Chunk, asks, delta, read, reply_with, result, tool_call, usage
 
 TEXT = delta(content="Hi.")

@@ -1,17 +1,11 @@
-"""Count the tokens of a reply from wherever a server puts its count; estimate where it never says one.
-
-Without an estimate a run on a silent server would have no ceiling in tokens at all.
-"""
+"""Count the tokens of a reply from wherever a server puts its count; estimate where it never says one."""
 
 from __future__ import annotations
 
 from pydantic import JsonValue
 
-from kova_auto.core.message import AssistantMessage, ImagePart, ModelRequest, TextPart, Usage
-
-_CHARS = 4  # per token, roughly, over languages and code
-_IMAGE = 1_200
-_PER_MESSAGE = 4
+from kova_auto.core.message import ModelRequest, Usage
+from kova_auto.llm.estimate import estimated
 
 
 class UsageCount:
@@ -33,24 +27,7 @@ class UsageCount:
             request: What was asked.
             written: Characters that the model wrote, reasoning and arguments included.
         """
-        if self.said:
-            return self.said
-        return Usage(input_tokens=estimate(request), output_tokens=-(-written // _CHARS))
-
-
-def estimate(request: ModelRequest) -> int:
-    """Return roughly how many tokens a request is."""
-    chars, images = len(request.system), 0
-    chars += sum(len(spec.model_dump_json()) for spec in request.tools)
-    for message in request.messages:
-        if isinstance(message, AssistantMessage):
-            chars += len(message.text) + sum(
-                len(call.model_dump_json(include={"tool", "args"})) for call in message.calls
-            )
-            continue
-        chars += sum(len(part.text) for part in message.parts if isinstance(part, TextPart))
-        images += sum(isinstance(part, ImagePart) for part in message.parts)
-    return -(-chars // _CHARS) + images * _IMAGE + _PER_MESSAGE * len(request.messages)
+        return self.said or estimated(request, written)
 
 
 def _places(chunk: dict[str, JsonValue]) -> list[dict[str, JsonValue]]:
