@@ -156,11 +156,11 @@ class _Desk:
     courier: Courier
     engine: Engine
 
-    def open(self, ask: RunAsk) -> RunRequested:
+    async def open(self, ask: RunAsk) -> RunRequested:
         """Return what opens the run that is asked for, its listener known as an endpoint from now on."""
         if ask.listener:
             self.endpoints.listen(ask.listener.name, ask.listener)
-        return self.opening.of_request(ask)
+        return await self.opening.of_request(ask)
 
     async def test(self, name: str, outcome: Outcome | None) -> Told:
         """Send an endpoint a test message."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -109,7 +108,7 @@ class LocalControl(LocalAnswers):
 
     clock: Clock
     checkpoints: Checkpoints
-    opening: Callable[[RunAsk], RunRequested]
+    opening: Callable[[RunAsk], Awaitable[RunRequested]]
     testing: Callable[[str, Outcome | None], Awaitable[Told]]
     describe: Callable[[], Status]
     resume: Callable[[EndpointName], None]
@@ -120,7 +119,7 @@ class LocalControl(LocalAnswers):
 
     async def request(self, ask: RunAsk) -> RunRow:
         """Open a run; the same key twice is one run."""
-        state, _ = await self.journal.open(await asyncio.to_thread(self.opening, ask))
+        state, _ = await self.journal.open(await self.opening(ask))
         self.bells.asked(state.run_id)
         return run_row(state)
 

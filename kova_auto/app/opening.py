@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -36,14 +37,14 @@ class Opening:
     copies: Copies
     loader: Callable[[Path], Job]
 
-    def of_occurrence(self, job: Job, nominal_at: datetime) -> RunRequested:
+    async def of_occurrence(self, job: Job, nominal_at: datetime) -> RunRequested:
         """Return what opens the run of a job for an instant of its schedule.
 
         What it lacks blocks the run and is told like any result. A job whose script would have to be played lacks a
         model, unless it says that it may: nobody asked for it.
         """
         try:
-            inputs, pin = inputs_of(job, {}), self._pick(job)
+            inputs, pin = inputs_of(job, {}), await self._pick(job)
         except ConfigError as exc:
             inputs, pin = {}, NoModel(str(exc))
         if isinstance(pin, Pin) and pin.scripted and not job.allow_scripted:
@@ -53,17 +54,17 @@ class Opening:
         opened = self._event(run_id(JobName(job.name), nominal_at), job, pin, inputs, Origin.SCHEDULE)
         return opened.model_copy(update={"nominal_at": nominal_at, "due_at": nominal_at})
 
-    def of_request(self, ask: RunAsk) -> RunRequested:
+    async def of_request(self, ask: RunAsk) -> RunRequested:
         """Return what opens a run that somebody asked for.
 
         Raises:
             ConfigError: The job file is broken, an input does not fit, or there is neither model nor script.
         """
-        job = self.loader(Path(ask.job))
+        job = await asyncio.to_thread(self.loader, Path(ask.job))
         if ask.listener:
             job = job.model_copy(update={"notify": (Notify(endpoint=ask.listener.name),)})
         inputs = inputs_of(job, ask.inputs)
-        pin = self._pick(job)
+        pin = await self._pick(job)
         if isinstance(pin, NoModel):
             raise ConfigError(pin.reason, path=job.path, key="model")
         key = requested_run_id(JobName(job.name), ask.asked_at, ask.key)
@@ -74,8 +75,8 @@ class Opening:
             update={"staged": True, "workspace": str(self.copies.target(key, Path(job.workspace)))}
         )
 
-    def _pick(self, job: Job) -> Pin | NoModel:
-        return pick(job.models, self.providers, has_script=job.script_text is not None)
+    async def _pick(self, job: Job) -> Pin | NoModel:
+        return await asyncio.to_thread(pick, job.models, self.providers, has_script=job.script_text is not None)
 
     def _event(
         self,

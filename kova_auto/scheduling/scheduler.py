@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -28,7 +28,7 @@ from kova_auto.scheduling.triggers import trigger_of
 
 LOG = logging.getLogger(__name__)
 
-Opening = Callable[[Job, datetime], RunRequested]
+Opening = Callable[[Job, datetime], Awaitable[RunRequested]]
 
 
 class Alarm(Protocol):
@@ -203,7 +203,7 @@ class Scheduler:
         `there` holds the rows that are known to exist.
         """
         items = [item for item in due.due if item.nominal_at not in there or not there[item.nominal_at].run_id]
-        runs = {item.nominal_at: self._opening(job, item.nominal_at) for item in items if item.runs}
+        runs = {item.nominal_at: await self._opening(job, item.nominal_at) for item in items if item.runs}
         rows = [_row(job, key, item, runs.get(item.nominal_at)) for item in items]
         claimed = await self._ledger.claim(
             JobName(job.name),

@@ -87,7 +87,7 @@ def home(tmp_path: Path) -> Home:
 
 async def _scheduled(house: House, job: Path) -> RunRequested:
     loaded = load_job(job, endpoints=tuple(house.settings.endpoints))
-    return house.opening.of_occurrence(loaded, at("07:00:00"))
+    return await house.opening.of_occurrence(loaded, at("07:00:00"))
 
 
 async def test_a_job_comes_back_from_the_journal_as_it_was_in_its_file(home: Home) -> None:

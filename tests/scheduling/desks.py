@@ -47,7 +47,7 @@ class Desk:
         book = kind(self.directory, timezone="UTC", endpoints=())
         return Scheduler(book, self.journal, self.journal, self.clock, self.opening, self.ring, catch_up=self.catch_up)
 
-    def opening(self, job: Job, nominal_at: datetime) -> RunRequested:
+    async def opening(self, job: Job, nominal_at: datetime) -> RunRequested:
         if job.name in self.broken:
             message = "no model"
             raise ConfigError(message)

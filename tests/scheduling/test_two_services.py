@@ -32,7 +32,7 @@ class Service:
             book, self.store.ledger, self.store.views, clock, self.opening, self.ring, catch_up=CatchUp()
         )
 
-    def opening(self, job: Job, nominal_at: datetime) -> RunRequested:
+    async def opening(self, job: Job, nominal_at: datetime) -> RunRequested:
         return a_request(run_id(JobName(job.name), nominal_at), job=job, at=self.clock.now(), nominal_at=nominal_at)
 
     def ring(self) -> None:
