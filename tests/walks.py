@@ -32,9 +32,10 @@ from kova_auto.core.event import (
     StopRequested,
     WritePlanned,
 )
+from kova_auto.core.fault import Fault
 from kova_auto.core.ids import CallId, blob_hash
 from kova_auto.core.job import Outcome
-from kova_auto.core.message import FileChange, ResultStatus, TextPart, told
+from kova_auto.core.message import FileChange, ResultStatus, TextPart, Usage, told
 from kova_auto.core.owed import Owed
 from kova_auto.core.run import RunState, apply
 from tests.support import a_job, a_request, call, replied, ruled, says
@@ -102,6 +103,15 @@ def _about_model(state: RunState, now: datetime) -> Iterator[Event]:
         retryable=True,
         retry_at=now + timedelta(seconds=30),
     )
+    yield ModelCallFailed(
+        at=now,
+        iteration=iteration,
+        error="ModelUnavailableError",
+        message="the stream broke off",
+        retryable=True,
+        fault=Fault.TRUNCATED,
+        usage=Usage(input_tokens=10, output_tokens=3, cost_usd=0.002),
+    )
 
 
 def _about_call(call_id: CallId, now: datetime) -> Iterator[Event]:
@@ -143,6 +153,8 @@ def _about_end(state: RunState, now: datetime) -> Iterator[Event]:
         outcome=Outcome.FAILED,
         reason="it broke",
         partial=True,
+        fault=Fault.AUTH,
+        pauses="the key\0was refused",
         previous=Previous(outcome=Outcome.DONE, answer_hash=blob_hash(b"")),
     )
     yield RunRetried(at=now, attempt=state.attempt + 1, by="ada", not_before=now + timedelta(minutes=5))

@@ -165,8 +165,8 @@ def run_row(state: RunState) -> RunRow:
     )
 
 
-def usage_rows(state: RunState) -> tuple[UsageRow, ...]:
-    """Return a row for each call of a model that has used anything, oldest first."""
+def usage_rows(state: RunState, known: int = 0) -> tuple[UsageRow, ...]:
+    """Return a row for each call of a model that has used anything, oldest first, without the first `known`."""
     return tuple(
         UsageRow(
             run_id=state.run_id,
@@ -179,7 +179,7 @@ def usage_rows(state: RunState) -> tuple[UsageRow, ...]:
             failed=spent.failed,
             **spent.usage.model_dump(),
         )
-        for spent in state.spent
+        for spent in state.spent[known:]
     )
 
 

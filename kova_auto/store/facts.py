@@ -16,10 +16,10 @@ from kova_auto.core.event import Event, RunAcquired, RunRequested, dump, load
 from kova_auto.core.ids import RunId
 from kova_auto.core.ports import Unavailable
 from kova_auto.core.run import RunState, apply, fold, opened
-from kova_auto.core.view import approval_rows, delivery_rows, run_row
+from kova_auto.core.view import approval_rows, delivery_rows, run_row, usage_rows
 from kova_auto.store.drafts import Draft, Drafts
 from kova_auto.store.rows import inserting, save, values
-from kova_auto.store.tables import APPROVAL, DELIVERY, EVENT, RUN
+from kova_auto.store.tables import APPROVAL, DELIVERY, EVENT, RUN, USAGE
 
 _MOVE = update(RUN).where(
     RUN.c.run_id == bindparam("was_run_id"),
@@ -27,6 +27,7 @@ _MOVE = update(RUN).where(
     RUN.c.epoch == bindparam("was_epoch"),
 )
 _WRITE = insert(EVENT)
+_USE = insert(USAGE)
 _EVENTS = (
     select(EVENT.c.seq, EVENT.c.body)
     .where(EVENT.c.run_id == bindparam("id"), EVENT.c.seq > bindparam("after"))
@@ -108,6 +109,8 @@ def _write(connection: Connection, draft: Draft, lease: Mapping[str, object] | N
     if after.deliveries is not before.deliveries:
         had = delivery_rows(before)
         save(connection, DELIVERY, (row for row in delivery_rows(after) if row not in had))
+    if after.spent is not before.spent:
+        connection.execute(_USE, [values(row) for row in usage_rows(after, len(before.spent))])
     return True
 
 

@@ -12,12 +12,12 @@ from sqlalchemy.exc import IntegrityError
 from kova_auto.core.errors import JournalError
 from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import JobName
-from kova_auto.core.ledger import Occurrence
+from kova_auto.core.ledger import JobMark, Occurrence
 from kova_auto.store import facts
 from kova_auto.store.database import Database
 from kova_auto.store.journal import Guard, guarded
 from kova_auto.store.rows import found, inserting, save, selecting, values
-from kova_auto.store.tables import CURSOR, OCCURRENCE
+from kova_auto.store.tables import CURSOR, MARK, OCCURRENCE
 
 _AT = select(CURSOR.c.at).where(CURSOR.c.job == bindparam("of_job"), CURSOR.c.schedule == bindparam("of_schedule"))
 _ADVANCE = update(CURSOR).where(
@@ -25,6 +25,7 @@ _ADVANCE = update(CURSOR).where(
 )
 _ADD = insert(OCCURRENCE)
 _OCCURRENCES = selecting(OCCURRENCE, Occurrence)
+_MARKS = selecting(MARK, JobMark).order_by(MARK.c.job)
 
 
 class _ClaimedError(JournalError):
@@ -70,6 +71,14 @@ class SqlLedger:
     async def change(self, row: Occurrence) -> None:
         """Write a row anew, as one that was pending and has now run."""
         await self._database.write(partial(save, table=OCCURRENCE, rows=[row]))
+
+    async def mark(self, mark: JobMark) -> None:
+        """Write down that a person, or the service, lets a job's schedule rest or go on."""
+        await self._database.write(partial(save, table=MARK, rows=[mark]))
+
+    async def marks(self) -> Sequence[JobMark]:
+        """Return the newest mark of each job that has one."""
+        return await self._database.read(partial(found, statement=_MARKS, kind=JobMark))
 
     async def occurrences(self, job: JobName | None = None, *, limit: int = 100) -> Sequence[Occurrence]:
         """Return rows, newest first."""

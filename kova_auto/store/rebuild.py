@@ -12,13 +12,22 @@ from sqlalchemy import Connection, Table, delete, select, union
 from kova_auto.core.ids import RunId
 from kova_auto.core.run import RunState, fold
 from kova_auto.core.value import Value
-from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow, approval_rows, delivery_rows, run_row
+from kova_auto.core.view import (
+    ApprovalRow,
+    DeliveryRow,
+    RunRow,
+    UsageRow,
+    approval_rows,
+    delivery_rows,
+    run_row,
+    usage_rows,
+)
 from kova_auto.store import facts
 from kova_auto.store.database import Database
 from kova_auto.store.rows import save, selecting, values
-from kova_auto.store.tables import APPROVAL, DELIVERY, EVENT, RUN
+from kova_auto.store.tables import APPROVAL, DELIVERY, EVENT, RUN, USAGE
 
-Key = tuple[str, ...]
+Key = tuple[str | int, ...]
 Rows = dict[Key, dict[str, Any]]
 
 
@@ -50,6 +59,7 @@ _VIEWS = (
     _View(RUN, RunRow, lambda state: [run_row(state)]),
     _View(APPROVAL, ApprovalRow, approval_rows),
     _View(DELIVERY, DeliveryRow, delivery_rows),
+    _View(USAGE, UsageRow, usage_rows),
 )
 
 
@@ -72,7 +82,7 @@ async def compare(database: Database) -> list[str]:
 
 def _runs(connection: Connection) -> list[RunId]:
     """Return the runs that the journal or any view knows."""
-    known = union(*(select(table.c.run_id) for table in (EVENT, RUN, APPROVAL, DELIVERY)))
+    known = union(*(select(table.c.run_id) for table in (EVENT, RUN, APPROVAL, DELIVERY, USAGE)))
     return sorted(RunId(run_id) for (run_id,) in connection.execute(known))
 
 
@@ -99,7 +109,7 @@ def _differences(connection: Connection, run_id: RunId) -> list[str]:
     for view in _VIEWS:
         wanted, held = view.wanted(state), view.held(connection, run_id)
         for key in sorted(wanted.keys() | held.keys()):
-            where = f"{view.table.name} {' '.join(key)}"
+            where = f"{view.table.name} {' '.join(map(str, key))}"
             if key not in held:
                 lines.append(f"{where}: the row is missing")
             elif key not in wanted:

@@ -1,9 +1,9 @@
 """The tables, one set for SQLite and PostgreSQL.
 
-`event` and `blob` are the journal. `run`, `approval` and `delivery` hold rows of `core/view.py`, folded from it, and a
-few *operational* columns that no fold gives: who holds a lease, and where the journal ends. `occurrence` and
-`schedule_cursor` are the ledger. Closed sets are kept as plain text: they are checked when a row is read, and a new
-member needs no migration.
+`event` and `blob` are the journal. `run`, `approval`, `delivery` and `usage` hold rows of `core/view.py`, folded from
+it, and a few *operational* columns that no fold gives: who holds a lease, and where the journal ends. `occurrence`,
+`schedule_cursor` and `job_mark` are the ledger. Closed sets are kept as plain text: they are checked when a row is
+read, and a new member needs no migration.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ METADATA = MetaData(
 UNFINISHED = text("execution <> 'finished'")
 UNANSWERED = text("open")
 OWED = text("status IN ('pending', 'waiting')")
+
+# A column that an older database is given later has a default: SQLite adds it no other way.
+EMPTY = {"server_default": text("''")}
 
 
 class Record(SQLModel):
@@ -117,6 +120,8 @@ class RunRecord(Record, table=True):
     epoch: int = Field(sa_type=BigInteger)
     lease_owner: str | None = Field(sa_type=Text)
     lease_until: datetime | None = Field(sa_type=Instant)
+    fault: str = Field(sa_type=Text, sa_column_kwargs=EMPTY)
+    pauses: str = Field(sa_type=Text, sa_column_kwargs=EMPTY)
 
 
 class ApprovalRecord(Record, table=True):
@@ -170,6 +175,28 @@ class DeliveryRecord(Record, table=True):
     lease_until: datetime | None = Field(sa_type=Instant)
 
 
+class UsageRecord(Record, table=True):
+    """Hold a `UsageRow`."""
+
+    __tablename__ = "usage"
+    __table_args__ = (Index("ix_usage_job_at", "job", "at"), Index("ix_usage_at", "at"))
+
+    run_id: str = Field(sa_type=Id, primary_key=True)
+    seq: int = Field(sa_type=BigInteger, primary_key=True)
+    job: str = Field(sa_type=Id)
+    at: datetime = Field(sa_type=Instant)
+    model: str = Field(sa_type=Text)
+    attempt: int
+    iteration: int
+    failed: bool
+    input_tokens: int = Field(sa_type=BigInteger)
+    output_tokens: int = Field(sa_type=BigInteger)
+    cache_read_tokens: int = Field(sa_type=BigInteger)
+    cache_write_tokens: int = Field(sa_type=BigInteger)
+    reasoning_tokens: int = Field(sa_type=BigInteger)
+    cost_usd: float | None
+
+
 class OccurrenceRecord(Record, table=True):
     """Hold one row of the ledger: a job's instant is accounted for once."""
 
@@ -197,6 +224,18 @@ class ScheduleCursorRecord(Record, table=True):
     at: datetime = Field(sa_type=Instant)
 
 
+class JobMarkRecord(Record, table=True):
+    """Hold the `JobMark` that was written last of each job."""
+
+    __tablename__ = "job_mark"
+
+    job: str = Field(sa_type=Id, primary_key=True)
+    at: datetime = Field(sa_type=Instant)
+    paused: bool
+    by: str = Field(sa_type=Text)
+    reason: str = Field(sa_type=Text)
+
+
 def _table(record: type[Record]) -> Table:
     return METADATA.tables[str(record.__tablename__)]
 
@@ -206,5 +245,7 @@ BLOB = _table(BlobRecord)
 RUN = _table(RunRecord)
 APPROVAL = _table(ApprovalRecord)
 DELIVERY = _table(DeliveryRecord)
+USAGE = _table(UsageRecord)
 OCCURRENCE = _table(OccurrenceRecord)
 CURSOR = _table(ScheduleCursorRecord)
+MARK = _table(JobMarkRecord)

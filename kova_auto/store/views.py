@@ -12,16 +12,17 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, selec
 from kova_auto.core.event import Previous
 from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId
 from kova_auto.core.value import Value
-from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow
+from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow, UsageRow
 from kova_auto.store.database import Database
 from kova_auto.store.rows import found, selecting
-from kova_auto.store.tables import APPROVAL, DELIVERY, OWED, RUN, UNANSWERED, UNFINISHED
+from kova_auto.store.tables import APPROVAL, DELIVERY, OWED, RUN, UNANSWERED, UNFINISHED, USAGE
 
 V = TypeVar("V", bound=Value)
 
 _RUNS = selecting(RUN, RunRow)
 _APPROVALS = selecting(APPROVAL, ApprovalRow)
 _DELIVERIES = selecting(DELIVERY, DeliveryRow)
+_USAGE = selecting(USAGE, UsageRow)
 _PAST_ALL_IDS = "\U0010ffff"
 
 
@@ -75,16 +76,31 @@ class SqlViews:
 
     async def previous(self, job: JobName, before: RunId) -> Previous | None:
         """Return what came of the job's last finished, not staged run other than `before`."""
-        row = _one(
-            await self._all(
-                _RUNS.where(RUN.c.job == job, RUN.c.run_id != before)
-                .where(RUN.c.finished_at.is_not(None), RUN.c.staged.is_(False))
-                .order_by(RUN.c.finished_at.desc(), RUN.c.run_id.desc())
-                .limit(1),
-                RunRow,
-            )
-        )
+        row = _one(await self.last_runs(job, before=before))
         return Previous(outcome=row.outcome, answer_hash=BlobHash(row.answer_hash)) if row and row.outcome else None
+
+    async def last_runs(self, job: JobName, *, before: RunId | None = None, limit: int = 1) -> Sequence[RunRow]:
+        """Return the job's finished, not staged runs other than `before`, newest end first."""
+        statement = _RUNS.where(RUN.c.job == job, RUN.c.finished_at.is_not(None), RUN.c.staged.is_(False))
+        if before is not None:
+            statement = statement.where(RUN.c.run_id != before)
+        newest = (RUN.c.finished_at.desc(), RUN.c.run_id.desc())
+        return await self._all(statement.order_by(*newest).limit(limit), RunRow)
+
+    async def usage(
+        self, *, job: JobName | None = None, run_id: RunId | None = None, since: datetime | None = None
+    ) -> Sequence[UsageRow]:
+        """Return what calls of models have used, oldest first."""
+        wanted = {"job": job, "run_id": run_id}
+        asked = [USAGE.c[name] == value for name, value in wanted.items() if value is not None]
+        if since is not None:
+            asked.append(USAGE.c.at >= since)
+        return await self._all(_USAGE.where(*asked).order_by(USAGE.c.at, USAGE.c.run_id, USAGE.c.seq), UsageRow)
+
+    async def spent_usd(self, job: JobName, since: datetime) -> float:
+        """Return what a job's calls of models have cost since an instant (included), as far as prices are known."""
+        statement = select(func.sum(USAGE.c.cost_usd)).where(USAGE.c.job == job, USAGE.c.at >= since)
+        return await self._database.read(lambda connection: connection.execute(statement).scalar_one() or 0.0)
 
     async def approvals(self, *, open_only: bool = True, limit: int = 100) -> Sequence[ApprovalRow]:
         """Return calls that need or needed a person, newest first."""

@@ -15,11 +15,20 @@ from typing import TypeVar
 from kova_auto.core.errors import FencedError, JournalError, UnknownRunError
 from kova_auto.core.event import Event, Previous, RunAcquired, RunRequested, dump, load
 from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId, blob_hash
-from kova_auto.core.ledger import Occurrence
+from kova_auto.core.ledger import JobMark, Occurrence
 from kova_auto.core.owed import OPEN
 from kova_auto.core.ports import Renewal, Unavailable
 from kova_auto.core.run import RunState, apply, fold, opened
-from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow, approval_rows, delivery_rows, run_row
+from kova_auto.core.view import (
+    ApprovalRow,
+    DeliveryRow,
+    RunRow,
+    UsageRow,
+    approval_rows,
+    delivery_rows,
+    run_row,
+    usage_rows,
+)
 
 R = TypeVar("R")
 Hook = Callable[[RunId, Event], None]
@@ -168,13 +177,28 @@ class _Views(_Facts):
 
     async def previous(self, job: JobName, before: RunId) -> Previous | None:
         """Return what came of the job's last finished, not staged run other than `before`."""
+        for last in await self.last_runs(job, before=before):
+            assert last.outcome is not None
+            return Previous(outcome=last.outcome, answer_hash=BlobHash(last.answer_hash))
+        return None
+
+    async def last_runs(self, job: JobName, *, before: RunId | None = None, limit: int = 1) -> Sequence[RunRow]:
+        """Return the job's finished, not staged runs other than `before`, newest end first."""
         rows = [row for row in self._runs() if row.job == job and row.run_id != before and not row.staged]
         ended = [(row.finished_at, row.run_id, row) for row in rows if row.finished_at]
-        if not ended:
-            return None
-        last = max(ended)[2]
-        assert last.outcome is not None
-        return Previous(outcome=last.outcome, answer_hash=BlobHash(last.answer_hash))
+        return [row for *_, row in sorted(ended)[::-1][:limit]]
+
+    async def usage(
+        self, *, job: JobName | None = None, run_id: RunId | None = None, since: datetime | None = None
+    ) -> Sequence[UsageRow]:
+        """Return what calls of models have used, oldest first."""
+        rows = [row for state in self._states() for row in usage_rows(state) if job in (None, row.job)]
+        asked = [row for row in rows if run_id in (None, row.run_id) and (since is None or row.at >= since)]
+        return sorted(asked, key=lambda row: (row.at, row.run_id, row.seq))
+
+    async def spent_usd(self, job: JobName, since: datetime) -> float:
+        """Return what a job's calls of models have cost since an instant (included), as far as prices are known."""
+        return sum((row.cost_usd or 0.0 for row in await self.usage(job=job, since=since)), 0.0)
 
     async def approvals(self, *, open_only: bool = True, limit: int = 100) -> Sequence[ApprovalRow]:
         """Return calls that need or needed a person, newest first."""
@@ -232,6 +256,7 @@ class MemoryJournal(_Views):
         super().__init__(before_append=before_append, after_append=after_append)
         self._cursors: dict[tuple[JobName, str], datetime] = {}
         self._occurrences: dict[tuple[JobName, datetime], Occurrence] = {}
+        self._marks: dict[JobName, JobMark] = {}
 
     async def cursor(self, job: JobName, schedule: str) -> datetime | None:
         """Return the last nominal instant that has its row; None where this schedule was never seen."""
@@ -260,6 +285,14 @@ class MemoryJournal(_Views):
     async def change(self, row: Occurrence) -> None:
         """Write a row anew, as one that was pending and has now run."""
         self._occurrences[row.job, row.nominal_at] = row
+
+    async def mark(self, mark: JobMark) -> None:
+        """Write down that a person, or the service, lets a job's schedule rest or go on."""
+        self._marks[mark.job] = mark
+
+    async def marks(self) -> Sequence[JobMark]:
+        """Return the newest mark of each job that has one."""
+        return [mark for _, mark in sorted(self._marks.items())]
 
     async def occurrences(self, job: JobName | None = None, *, limit: int = 100) -> Sequence[Occurrence]:
         """Return rows, newest first."""

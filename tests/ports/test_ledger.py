@@ -9,7 +9,7 @@ import pytest
 from kova_auto.core.errors import UnknownRunError
 from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import JobName, RunId
-from kova_auto.core.ledger import Ledger, Occurrence, OccurrenceStatus
+from kova_auto.core.ledger import JobMark, Ledger, Occurrence, OccurrenceStatus
 from kova_auto.core.ports import Journal
 from kova_auto.core.run import opened
 from tests.support import a_request, at
@@ -133,3 +133,21 @@ async def test_a_stretch_of_misses_is_one_row(ledger: Ledger) -> None:
     await claim(ledger, None, "09:00:00", stretch, runs=False)
 
     assert await ledger.occurrences(limit=1) == [stretch]
+
+
+def mark(job: str, clock: str, *, paused: bool) -> JobMark:
+    """Return what a person said about a job."""
+    return JobMark(job=JobName(job), at=at(clock), paused=paused, by="ada", reason="the key is being changed")
+
+
+async def test_of_a_jobs_marks_the_one_that_was_written_last_is_kept(ledger: Ledger) -> None:
+    assert await ledger.marks() == []
+
+    for each in (
+        mark("weekly", "06:00:00", paused=True),
+        mark("nightly", "07:00:00", paused=True),
+        mark("nightly", "06:30:00", paused=False),  # The clock was set back.
+    ):
+        await ledger.mark(each)
+
+    assert await ledger.marks() == [mark("nightly", "06:30:00", paused=False), mark("weekly", "06:00:00", paused=True)]

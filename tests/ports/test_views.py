@@ -18,6 +18,7 @@ from kova_auto.core.event import (
     Event,
     ModelCallFailed,
     ModelCallStarted,
+    ModelReplied,
     Previous,
     RunFinished,
     RunRetried,
@@ -25,10 +26,10 @@ from kova_auto.core.event import (
 )
 from kova_auto.core.ids import CallId, DeliveryId, JobName, RunId, blob_hash
 from kova_auto.core.job import Outcome
-from kova_auto.core.message import TextPart
+from kova_auto.core.message import ModelReply, TextPart, Usage
 from kova_auto.core.ports import Journal, Views
 from kova_auto.core.run import RunState, opened
-from kova_auto.core.view import approval_rows, delivery_rows, run_row
+from kova_auto.core.view import approval_rows, delivery_rows, run_row, usage_rows
 from tests.doubles.journal import MemoryJournal
 from tests.ports.conftest import Ports
 from tests.support import a_job, a_request, at, call, replied, ruled, says
@@ -51,9 +52,9 @@ async def a_run(journal: Journal, run_id: str, *events: Event, clock: str = "06:
     return state
 
 
-def ends(clock: str, outcome: Outcome = Outcome.DONE, answer: str = "All well.") -> RunFinished:
+def ends(clock: str, outcome: Outcome = Outcome.DONE, answer: str = "All well.", *, pauses: str = "") -> RunFinished:
     """Return the end of a run."""
-    return RunFinished(at=at(clock), outcome=outcome, answer=answer)
+    return RunFinished(at=at(clock), outcome=outcome, answer=answer, pauses=pauses)
 
 
 def asks(expires: str | None = "18:00:00") -> list[Event]:
@@ -179,6 +180,45 @@ async def test_what_came_of_the_last_run_leaves_out_this_staged_and_open_ones(jo
     )
 
 
+async def test_the_last_runs_are_listed_by_their_ends(journal: Journal, views: Views) -> None:
+    late = await a_run(journal, "nightly@1", ends("08:00:00", Outcome.FAILED, pauses="the key was refused"))
+    early = await a_run(journal, "nightly@2", ends("07:00:00"), clock="06:30:00")
+    await a_run(journal, "nightly@3", ends("09:00:00"), staged=True)
+    await a_run(journal, "nightly@4")
+    await a_run(journal, "weekly@1", ends("08:50:00"))
+
+    assert await views.last_runs(NIGHTLY) == [run_row(late)]
+    assert await views.last_runs(NIGHTLY, limit=5) == [run_row(late), run_row(early)]
+    assert await views.last_runs(NIGHTLY, before=late.run_id) == [run_row(early)]
+    assert await views.last_runs(JobName("nothing")) == []
+
+
+async def test_what_calls_of_models_used_is_found_by_job_run_and_time(journal: Journal, views: Views) -> None:
+    begins = [asks()[0], ModelCallStarted(at=at("06:00:01"), iteration=1, model="test/model", request_hash="hash")]
+    used = Usage(input_tokens=7, output_tokens=2, cost_usd=0.25)
+    broken = {"error": "E", "message": "broke off", "retryable": True}
+    failed = ModelCallFailed(at=at("06:00:02"), iteration=1, usage=used, **broken)
+    unused = ModelCallFailed(at=at("06:00:02"), iteration=1, **broken)
+    first = await a_run(journal, "nightly@1", *begins, failed, *asks()[1:2], late(says("Done.", cost_usd=0.5)))
+    other = await a_run(journal, "nightly@2", *begins, unused, *asks()[1:2], late(says("Done.", cost_usd=None)))
+    weekly = await a_run(journal, "weekly@1", *begins, replied(1, says("Done.", cost_usd=0.125)))
+    one, two, three, four = (*usage_rows(first), *usage_rows(other), *usage_rows(weekly))
+
+    assert await views.usage() == [one, four, two, three]
+    assert await views.usage(job=NIGHTLY) == [one, two, three]
+    assert await views.usage(run_id=first.run_id) == [one, two]
+    assert await views.usage(since=at("07:00:00")) == [two, three]
+    assert await views.usage(job=JobName("nothing")) == []
+    assert await views.spent_usd(NIGHTLY, at("06:00:02")) == 0.75
+    assert await views.spent_usd(NIGHTLY, at("06:00:03")) == 0.5
+    assert await views.spent_usd(NIGHTLY, at("07:00:01")) == 0.0
+
+
+def late(reply: ModelReply) -> ModelReplied:
+    """Return the fact that a reply came at seven."""
+    return replied(1, reply, when=at("07:00:00"))
+
+
 async def test_open_questions_are_listed_newest_first(journal: Journal, views: Views) -> None:
     first = await a_run(journal, "nightly@1", *asks())
     second = await a_run(journal, "nightly@2", *asks())
@@ -294,6 +334,7 @@ async def test_whatever_happened_the_answers_are_those_of_the_double(ports: Port
     assert await views.runs(unfinished=True) == await double.runs(unfinished=True)
     assert await views.runnable(now) == await double.runnable(now)
     assert await views.next_wake(now) == await double.next_wake(now)
+    assert await views.usage() == await double.usage()
     assert await views.approvals() == await double.approvals()
     assert await views.deliveries() == await double.deliveries()
     assert await views.due_deliveries(now) == await double.due_deliveries(now)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 from types import NoneType
 from typing import get_args
 
@@ -15,14 +16,17 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event, inspect, make_url, text
 
 from kova_auto.core.errors import JournalError
-from kova_auto.core.ledger import Occurrence
+from kova_auto.core.event import ModelCallFailed
+from kova_auto.core.ledger import JobMark, Occurrence
+from kova_auto.core.run import opened
 from kova_auto.core.value import Value
-from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow
+from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow, UsageRow
 from kova_auto.store.migrate import config_for
 from kova_auto.store.schema import REVISION, create_tables, ensure_schema
 from kova_auto.store.store import open_store
 from kova_auto.store.tables import METADATA
 from tests.support import ROOT
+from tests.walks import a_talkative_request, walk
 
 
 @pytest.fixture
@@ -99,6 +103,28 @@ def test_an_older_database_is_brought_up_to_date(engine: Engine) -> None:
         assert described(connection) == today
 
 
+async def test_what_was_used_before_there_was_a_table_for_it_is_counted(engine: Engine, place: str) -> None:
+    store = open_store(place, create=True)
+    for run_id in ("nightly@1", "weekly@1"):
+        request = a_talkative_request(run_id)
+        state, _ = await store.journal.open(request)
+        for _, fact in walk(opened(request), Random(7), 80):
+            told = fact.model_copy(update={"usage": None}) if isinstance(fact, ModelCallFailed) else fact
+            state = await store.journal.append(state, told)
+    before = await store.views.usage()
+    await store.close()
+    with engine.connect() as connection:
+        command.downgrade(config_for(connection), "0001")
+        connection.commit()
+
+    store = open_store(place, create=False)
+    after, differences = await store.views.usage(), await store.compare_views()
+    await store.close()
+
+    assert {row.attempt for row in before} > {1}
+    assert (after, differences) == (before, [])
+
+
 async def test_a_database_of_a_newer_version_is_refused_and_left_alone(engine: Engine, place: str) -> None:
     with engine.begin() as connection:
         create_tables(connection)
@@ -139,7 +165,9 @@ def test_opening_a_journal_that_is_up_to_date_needs_no_alembic(tmp_path: Path) -
         ("run", RunRow, {"head_seq", "epoch", "lease_owner", "lease_until"}),
         ("approval", ApprovalRow, set()),
         ("delivery", DeliveryRow, {"lease_owner", "lease_until"}),
+        ("usage", UsageRow, set()),
         ("occurrence", Occurrence, set()),
+        ("job_mark", JobMark, set()),
     ],
 )
 def test_every_field_of_a_row_has_its_column(table: str, kind: type[Value], operational: set[str]) -> None:

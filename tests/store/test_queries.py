@@ -56,6 +56,11 @@ async def test_every_question_has_its_index(database: SqliteDatabase) -> None:
     await views.approvals()
     await views.deliveries(run_id=RunId("nightly@1"))
     await views.due_deliveries(NOW)
+    await views.last_runs(JobName("nightly"))
+    await views.usage(run_id=RunId("nightly@1"))
+    await views.usage(job=JobName("nightly"), since=NOW)
+    await views.usage(since=NOW)
+    await views.spent_usd(JobName("nightly"), NOW)
 
     assert plans.indexes == [
         "ix_run_unfinished",
@@ -68,6 +73,11 @@ async def test_every_question_has_its_index(database: SqliteDatabase) -> None:
         "ix_approval_open",
         "ix_delivery_run_id",
         "ix_delivery_owed",
+        "ix_run_job_finished_at",
+        "sqlite_autoindex_usage_1",
+        "ix_usage_job_at",
+        "ix_usage_at",
+        "ix_usage_job_at",
     ]
 
 

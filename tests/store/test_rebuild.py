@@ -13,11 +13,12 @@ from kova_auto.core.ids import RunId
 from kova_auto.core.ports import Unavailable
 from kova_auto.core.run import opened
 from kova_auto.store.store import Store
-from kova_auto.store.tables import APPROVAL, DELIVERY, EVENT, RUN
+from kova_auto.store.tables import APPROVAL, DELIVERY, EVENT, RUN, USAGE
 from tests.support import a_request, at
 from tests.walks import a_talkative_request, walk
 
 LEASE = timedelta(hours=1)
+VIEWS = (RUN, APPROVAL, DELIVERY, USAGE)
 
 
 async def a_busy_store(store: Store, seed: int, runs: int = 4, steps: int = 60) -> None:
@@ -47,17 +48,17 @@ def emptied(connection: Connection, table: Table) -> None:
 @pytest.mark.parametrize("seed", range(3))
 async def test_views_are_what_the_journal_says_and_stay_so_when_rebuilt(store: Store, seed: int) -> None:
     await a_busy_store(store, seed)
-    before = [await rows_of(store, table) for table in (RUN, APPROVAL, DELIVERY)]
+    before = [await rows_of(store, table) for table in VIEWS]
 
     assert await store.compare_views() == []
     assert await store.rebuild_views() == 4
-    assert [await rows_of(store, table) for table in (RUN, APPROVAL, DELIVERY)] == before
+    assert [await rows_of(store, table) for table in VIEWS] == before
 
 
 async def test_views_that_were_lost_are_made_from_the_journal(store: Store) -> None:
     await a_busy_store(store, seed=1)
-    before = [await rows_of(store, table) for table in (RUN, APPROVAL, DELIVERY)]
-    for table in (RUN, APPROVAL, DELIVERY):
+    before = [await rows_of(store, table) for table in VIEWS]
+    for table in VIEWS:
         await store.database.write(partial(emptied, table=table))
 
     lost = await store.compare_views()
@@ -66,7 +67,7 @@ async def test_views_that_were_lost_are_made_from_the_journal(store: Store) -> N
     assert [line for line in lost if line.startswith("run ")] == [
         f"run job{index}@1: the row is missing" for index in range(4)
     ]
-    assert [await rows_of(store, table) for table in (RUN, APPROVAL, DELIVERY)] == before
+    assert [await rows_of(store, table) for table in VIEWS] == before
 
 
 async def test_a_row_that_is_wrong_is_named_and_put_right(store: Store) -> None:
