@@ -1,6 +1,6 @@
-"""Decide what a provider's refusal means: ask again later, never again, or with less text.
+"""Decide what a provider's refusal means: its class, and with it whether to ask again later, never, or with less text.
 
-The status and the codes decide; wording only where providers agree on no code.
+The status and the codes decide; wording only for an overflow, on whose code providers do not agree.
 """
 
 from __future__ import annotations
@@ -13,32 +13,14 @@ from typing import Final
 from pydantic import JsonValue
 
 from kova_auto.core.errors import ContextOverflowError, ModelError, ModelRefusedError, ModelUnavailableError
+from kova_auto.core.fault import TRANSIENT, Fault
 from kova_auto.core.provider import Provider
+from kova_auto.llm.overflow import OVERFLOW_CODES, reads_as_overflow
 from kova_auto.llm.redaction import shown
 
-_OVERFLOW_CODES: Final = frozenset(
-    {
-        "context_length_exceeded",
-        "context_window_exceeded",
-        "model_context_window_exceeded",
-        "context_exceeded",
-        "exceed_context_size_error",
-        "request_too_large",
-    }
-)
-_OVERFLOW: Final = re.compile(
-    r"""
-    prompt\ (is\ |was\ |tokens\ )?too\ (long|large) | prompt\ exceeds
-    | input\ is\ too\ long | too\ (long|large)\ for\ (the\ |this\ |requested\ )?model
-    | (maximum|max)\ (context|prompt)\ length | context\ length\ is\ only | context\ (the\ )?overflow
-    | (exceed|larger\ than|greater\ than|longer\ than)\w*\ .{0,60}context[\ _]?(window|length|size|limit)
-    | context[\ _]?(window|length|size|limit)[\ _].{0,40}exceed
-    | (input|prompt)\ (length|token\ count|tokens?)\ .{0,40}exceed | range\ of\ input\ length
-    | exceed\w*\ .{0,20}(model|max)\w*[\ _]token\ limit | `?inputs`?\ tokens\ \+
-    | reduce\ the\ length\ of\ the\ (messages|input|prompt) | too\ many\ (input\ |prompt\ )?tokens:
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
+REFUSES_A_PART: Final = frozenset({400, 422})
+"""Statuses with which a provider may mean one part of a request that it can be asked without."""
+
 _SPENT: Final = frozenset(
     {
         "insufficient_quota",
@@ -52,15 +34,42 @@ _SPENT: Final = frozenset(
         "exceeded_current_quota_error",
     }
 )
-_TRANSIENT: Final = re.compile(
-    r"rate_?limit|overload|server_?error|internal|timeout|timed_out|unavailable|api_error|capacity|too_many_requests",
-    re.IGNORECASE,
+_BY_STATUS: Final = {
+    401: Fault.AUTH,
+    402: Fault.SPENT,
+    403: Fault.AUTH,
+    404: Fault.NOT_FOUND,
+    405: Fault.NOT_FOUND,
+    408: Fault.TIMEOUT,
+    409: Fault.SERVER,
+    410: Fault.NOT_FOUND,
+    413: Fault.OVERFLOW,
+    421: Fault.SERVER,
+    425: Fault.SERVER,
+    429: Fault.RATE_LIMITED,
+    498: Fault.OVERLOADED,
+    499: Fault.TIMEOUT,
+    503: Fault.OVERLOADED,
+    504: Fault.TIMEOUT,
+    522: Fault.TIMEOUT,
+    524: Fault.TIMEOUT,
+    529: Fault.OVERLOADED,
+}
+# Of several that fit, the first one says it best.
+_BY_CODE: Final = tuple(
+    (re.compile(pattern), fault)
+    for pattern, fault in (
+        (r"overload|capacity|unavailable", Fault.OVERLOADED),
+        (r"rate_?limit|too_many_requests|resource_exhausted|throttl", Fault.RATE_LIMITED),
+        (r"time_?d?_?out|deadline_exceeded", Fault.TIMEOUT),
+        (r"authentic|api_?key|permission|forbidden|unauthori", Fault.AUTH),
+        (r"server_?error|internal|api_error", Fault.SERVER),
+        (r"not_?found", Fault.NOT_FOUND),
+        (r"invalid|unsupported|policy|content_?filter|moderation|bad_?request", Fault.INVALID),
+    )
 )
-_FINAL: Final = re.compile(
-    r"invalid|authentic|permission|forbidden|not_?found|unsupported|policy|content_?filter|moderation|bad_?request",
-    re.IGNORECASE,
-)
-_RETRIED: Final = frozenset({408, 409, 421, 425, 429, 498, 499})
+_NO_OVERFLOW: Final = frozenset({401, 403, 404, 429})
+_SECONDS: Final = re.compile(r"(\d{1,9}(?:\.\d+)?)s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +78,21 @@ class Problem:
 
     Attributes:
         codes: Its `code` and `type`, in lower case, those that it gave.
-        param: Part of the request that it complains about; empty where it names none.
         status: HTTP status, of the answer or named inside it; None where there is none.
+        param: Part of the request that it complains about; empty where it names none.
+        retry_after_s: When it wants to be asked again, where it says so here and not in a header.
     """
 
     message: str
     codes: frozenset[str] = frozenset()
     status: int | None = None
     param: str = ""
+    retry_after_s: float | None = None
+
+    @property
+    def is_opaque(self) -> bool:
+        """Say whether nothing at all was said."""
+        return not (self.message or self.codes or self.param)
 
 
 def problem_in(body: JsonValue) -> Problem | None:
@@ -93,14 +109,51 @@ def problem_in(body: JsonValue) -> Problem | None:
 
 
 def _problem(error: dict[str, JsonValue]) -> Problem:
+    metadata, details = _object(error.get("metadata")), error.get("details")
     message = _text(error.get("message") or error.get("detail"))
-    if isinstance(metadata := error.get("metadata"), dict) and metadata.get("raw"):
-        message = f"{message}: {_text(metadata['raw'])}"
-    named = [error.get(key) for key in ("code", "type", "status")]
+    if raw := metadata.get("raw"):  # What another provider, behind this one, has said.
+        message = f"{message}: {_text(raw)}"
+    behind = _behind(raw)
+    named = [*(error.get(key) for key in ("code", "type", "status")), _object(details).get("error_code")]
     codes = frozenset(item.lower() for item in named if isinstance(item, str) and item)
     numbers = [int(item) for item in map(str, named) if item.isascii() and item.isdigit() and len(item) == 3]
-    param = error.get("param")
-    return Problem(message, codes, numbers[0] if numbers else None, param if isinstance(param, str) else "")
+    return Problem(
+        message,
+        codes | behind.codes,
+        numbers[0] if numbers else None,
+        _param(error) or behind.param,
+        _delay(details),
+    )
+
+
+def _behind(raw: JsonValue) -> Problem:
+    if isinstance(raw, str) and raw.lstrip().startswith("{"):
+        try:
+            raw = json.loads(raw)
+        except (ValueError, RecursionError):
+            return Problem("")
+    return (problem_in(raw) if isinstance(raw, dict) else None) or Problem("")
+
+
+def _param(error: dict[str, JsonValue]) -> str:
+    """Return which part of the request is meant, its path joined by dots."""
+    if isinstance(param := error.get("param"), str):
+        return param
+    detail = error.get("detail") or _object(error.get("message")).get("detail")
+    first = _object(detail[0]) if isinstance(detail, list) and detail else {}
+    place = first.get("loc")
+    return ".".join(map(str, place[1:])) if isinstance(place, list) else ""
+
+
+def _delay(details: JsonValue) -> float | None:
+    for entry in details if isinstance(details, list) else ():
+        if found := _SECONDS.fullmatch(_text(_object(entry).get("retryDelay"))):
+            return float(found[1])
+    return None
+
+
+def _object(value: JsonValue) -> dict[str, JsonValue]:
+    return value if isinstance(value, dict) else {}
 
 
 def _text(said: JsonValue) -> str:
@@ -110,7 +163,13 @@ def _text(said: JsonValue) -> str:
 
 
 def failure_of(
-    provider: Provider, problem: Problem, status: int | None = None, retry_after_s: float | None = None
+    provider: Provider,
+    problem: Problem,
+    status: int | None = None,
+    retry_after_s: float | None = None,
+    *,
+    request_id: str = "",
+    too_large: bool = False,
 ) -> ModelError:
     """Return the error that a provider's refusal amounts to.
 
@@ -118,34 +177,62 @@ def failure_of(
         provider: Who was asked; its secrets are taken out of what it said.
         problem: What it said.
         status: Of an HTTP answer that is no success; None for an error inside a stream.
-        retry_after_s: What it said about when to ask again.
+        retry_after_s: What its headers said about when to ask again.
+        request_id: What it calls the request.
+        too_large: The request is larger than the model's window, as far as we can tell.
     """
     codes = ", ".join(sorted(problem.codes))
     how = f"answered {status}" if status else "ended its answer with an error"
     said = shown(provider, problem.message) or "without a word"
     text = f"{provider.name} {how}: {said}" + (f" ({shown(provider, codes)})" if codes else "")
+    fault = fault_of(problem, status, too_large=too_large)
+    after = problem.retry_after_s if retry_after_s is None else retry_after_s
+    return _KINDS[fault](text, fault=fault, retry_after_s=after, status=status, request_id=request_id)
+
+
+_KINDS: Final[dict[Fault, type[ModelError]]] = {
+    **dict.fromkeys(Fault, ModelRefusedError),
+    **dict.fromkeys(TRANSIENT, ModelUnavailableError),
+    Fault.OVERFLOW: ContextOverflowError,
+}
+
+
+def fault_of(problem: Problem, status: int | None = None, *, too_large: bool = False) -> Fault:
+    """Return the class of a refusal; arguments as of `failure_of`."""
     code = status or problem.status
-    if problem.codes & _SPENT or code == 402:
-        return ModelRefusedError(text)
-    if _is_overflow(problem, code, opaque=status is not None and not problem.message and not problem.codes):
-        return ContextOverflowError(text)
-    if _may_pass(problem, code):
-        return ModelUnavailableError(text, retry_after_s=retry_after_s)
-    return ModelRefusedError(text)
+    if problem.codes & _SPENT:
+        return Fault.SPENT
+    by_code = _by_code(problem.codes)
+    if _is_overflow(problem, code, by_code, is_answer=status is not None):
+        return Fault.OVERFLOW
+    if code is None or code < 300:
+        return by_code or Fault.SERVER  # Nobody knows what it was: it may pass.
+    by_status = _by_status(code)
+    if by_status is Fault.INVALID and too_large and code in REFUSES_A_PART and not problem.param:
+        return Fault.OVERFLOW
+    is_finer = by_status in TRANSIENT and by_code in TRANSIENT and by_code is not Fault.SERVER
+    return by_code if by_code and is_finer else by_status
 
 
-def _is_overflow(problem: Problem, code: int | None, *, opaque: bool) -> bool:
-    if code in (401, 403, 404, 429):
+def _is_overflow(problem: Problem, code: int | None, by_code: Fault | None, *, is_answer: bool) -> bool:
+    if code in _NO_OVERFLOW:
         return False
-    if problem.codes & _OVERFLOW_CODES or code == 413:
+    if problem.codes & OVERFLOW_CODES or code == 413:
         return True
-    if opaque:
-        return code == 400  # Some gateways cut the text off: a request too large is what they mean by it.
-    return bool(_OVERFLOW.search(problem.message))
+    if by_code is Fault.RATE_LIMITED:
+        return False
+    if problem.is_opaque:
+        # Some gateways cut the text off: a request too large is what they mean by it.
+        return is_answer and code in REFUSES_A_PART
+    return reads_as_overflow(problem.message)
 
 
-def _may_pass(problem: Problem, code: int | None) -> bool:
-    if code is not None and code >= 300:
-        return code >= 500 or code in _RETRIED
-    codes = " ".join(problem.codes)
-    return bool(_TRANSIENT.search(codes)) or not _FINAL.search(codes)
+def _by_status(code: int) -> Fault:
+    if code < 400:
+        return Fault.NOT_FOUND  # It has moved, and we follow nobody.
+    return _BY_STATUS.get(code) or (Fault.SERVER if code >= 500 else Fault.INVALID)
+
+
+def _by_code(codes: frozenset[str]) -> Fault | None:
+    every = " ".join(codes)
+    return next((fault for pattern, fault in _BY_CODE if pattern.search(every)), None)

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-_SPAN: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_SPAN: Final = re.compile(r"(\d{1,9}(?:\.\d+)?)(ms|s|m|h|d)")
 _UNIT_S: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_BUDGETS: Final = (  # how much is left, and when it is filled again
+    *((f"x-ratelimit-remaining-{kind}", f"x-ratelimit-reset-{kind}") for kind in ("requests", "tokens")),
+    *(
+        (f"anthropic-ratelimit-{kind}-remaining", f"anthropic-ratelimit-{kind}-reset")
+        for kind in ("requests", "tokens", "input-tokens", "output-tokens")
+    ),
+)
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
@@ -24,12 +32,18 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
         return spoken
     if after and (span := _until(after, headers.get("date", ""))) is not None:
         return span
-    spent = [
-        _span(headers.get(f"x-ratelimit-reset-{kind}", ""))
-        for kind in ("requests", "tokens")
-        if headers.get(f"x-ratelimit-remaining-{kind}") == "0"
-    ]
-    return max((span for span in spent if span is not None), default=None)
+    return max(_resets(headers), default=None)
+
+
+def _resets(headers: Mapping[str, str]) -> Iterator[float]:
+    """Yield when each budget that is used up will be there again."""
+    for remaining, reset in _BUDGETS:
+        if headers.get(remaining) == "0":
+            then = headers.get(reset, "")
+            span = _span(then)
+            span = _until(then, headers.get("date", "")) if span is None else span
+            if span is not None:
+                yield span
 
 
 def _number(text: str) -> float | None:
@@ -38,9 +52,14 @@ def _number(text: str) -> float | None:
 
 def _until(then: str, now: str) -> float | None:
     try:
-        return max((parsedate_to_datetime(then) - parsedate_to_datetime(now)).total_seconds(), 0.0)
+        return max((_instant(then) - parsedate_to_datetime(now)).total_seconds(), 0.0)
     except (TypeError, ValueError):
         return None  # Not both are dates, or only one of them names its zone.
+
+
+def _instant(text: str) -> datetime:
+    """Read a date of HTTP, or one of RFC 3339."""
+    return datetime.fromisoformat(text) if text[:4].isdigit() else parsedate_to_datetime(text)
 
 
 def _span(text: str) -> float | None:

@@ -8,7 +8,8 @@ import pytest
 from pydantic import JsonValue
 
 from kova_auto.core.errors import ContextOverflowError, ModelError, ModelRefusedError, ModelUnavailableError
-from kova_auto.llm.faults import Problem, failure_of, problem_in
+from kova_auto.core.fault import TRANSIENT, Fault
+from kova_auto.llm.faults import Problem, failure_of, fault_of, problem_in
 from tests.llm.chat_stream import KEY, PROVIDER
 
 OVERFLOWS = [
@@ -61,8 +62,26 @@ def test_an_overflow_is_known_by_its_code_wherever_it_stands(status: int, body: 
     assert type(failure(status, body)) is ContextOverflowError
 
 
-def test_a_bad_request_without_a_word_is_taken_for_an_overflow() -> None:
-    assert type(failure_of(PROVIDER, Problem(""), 400)) is ContextOverflowError
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_bad_request_without_a_word_is_taken_for_an_overflow(status: int) -> None:
+    assert type(failure_of(PROVIDER, Problem(""), status)) is ContextOverflowError
+
+
+@pytest.mark.parametrize(
+    ("problem", "status", "fault"),
+    [
+        (Problem("your request is unwelcome"), 400, Fault.OVERFLOW),
+        (Problem("unprocessable", frozenset({"invalid_request_error"})), 422, Fault.OVERFLOW),
+        (Problem("no such tool", param="tools[0]"), 400, Fault.INVALID),
+        (Problem("slow down"), 429, Fault.RATE_LIMITED),
+        (Problem("no"), 401, Fault.AUTH),
+        (Problem("oops"), 500, Fault.SERVER),
+    ],
+)
+def test_a_bad_request_larger_than_the_window_is_an_overflow_in_any_words(
+    problem: Problem, status: int, fault: Fault
+) -> None:
+    assert fault_of(problem, status, too_large=True) is fault
 
 
 @pytest.mark.parametrize(
@@ -73,6 +92,7 @@ def test_a_bad_request_without_a_word_is_taken_for_an_overflow() -> None:
         (400, "max_tokens is too large: 200000. This model supports at most 16384 completion tokens"),
         (400, "temperature must be at most 2"),
         (401, "prompt is too long for this key"),
+        (403, "prompt is too long for this plan"),
     ],
 )
 def test_a_limit_of_another_kind_is_no_overflow(status: int, message: str) -> None:
@@ -134,6 +154,65 @@ def test_an_error_inside_a_stream_is_told_by_what_it_names(error: JsonValue, kin
     assert type(failure(None, {"error": error})) is kind
 
 
+FAULTS: list[tuple[int | None, dict[str, JsonValue], Fault]] = [
+    (308, {}, Fault.NOT_FOUND),
+    (400, {"type": "invalid_request_error"}, Fault.INVALID),
+    (400, {"code": "content_filter"}, Fault.INVALID),
+    (401, {"code": "invalid_api_key"}, Fault.AUTH),
+    (402, {}, Fault.SPENT),
+    (403, {"type": "permission_error"}, Fault.AUTH),
+    (404, {"code": "model_not_found"}, Fault.NOT_FOUND),
+    (408, {}, Fault.TIMEOUT),
+    (413, {}, Fault.OVERFLOW),
+    (418, {}, Fault.INVALID),
+    (422, {}, Fault.INVALID),
+    (429, {"code": "rate_limit_exceeded"}, Fault.RATE_LIMITED),
+    (429, {"type": "server_error"}, Fault.RATE_LIMITED),
+    (429, {"type": "engine_overloaded_error"}, Fault.OVERLOADED),
+    (429, {"code": "insufficient_quota"}, Fault.SPENT),
+    (429, {"type": "rate_limit_error", "details": {"error_code": "enforced_spend_limit_reached"}}, Fault.SPENT),
+    (429, {"type": "rate_limit_error", "details": {"error_code": "contract_spend_limit_reached"}}, Fault.SPENT),
+    (429, {"type": "rate_limit_error", "details": {"error_code": "something_else"}}, Fault.RATE_LIMITED),
+    (500, {"type": "api_error"}, Fault.SERVER),
+    (500, {"type": "overloaded_error"}, Fault.OVERLOADED),
+    (500, {"type": "invalid_request_error"}, Fault.SERVER),
+    (502, {}, Fault.SERVER),
+    (503, {"type": "server_error"}, Fault.OVERLOADED),
+    (504, {"type": "timeout_error"}, Fault.TIMEOUT),
+    (524, {}, Fault.TIMEOUT),
+    (529, {"type": "overloaded_error"}, Fault.OVERLOADED),
+    (None, {"code": 502}, Fault.SERVER),
+    (None, {"code": "429"}, Fault.RATE_LIMITED),
+    (None, {"type": "overloaded_error"}, Fault.OVERLOADED),
+    (None, {"type": "rate_limit_error"}, Fault.RATE_LIMITED),
+    (None, {"type": "timeout_error"}, Fault.TIMEOUT),
+    (None, {"type": "api_error"}, Fault.SERVER),
+    (None, {"type": "authentication_error"}, Fault.AUTH),
+    (None, {"code": "invalid_api_key"}, Fault.AUTH),
+    (None, {"type": "not_found_error"}, Fault.NOT_FOUND),
+    (None, {"type": "invalid_request_error"}, Fault.INVALID),
+    (None, {"status": "RESOURCE_EXHAUSTED"}, Fault.RATE_LIMITED),
+    (None, {"code": "insufficient_quota"}, Fault.SPENT),
+    (None, {}, Fault.SERVER),
+]
+
+
+@pytest.mark.parametrize(("status", "error", "fault"), FAULTS)
+def test_status_and_codes_say_what_is_wrong(status: int | None, error: dict[str, JsonValue], fault: Fault) -> None:
+    found = failure(status, {"error": {"message": "no", **error}})
+    assert (found.fault, found.retryable, found.status) == (fault, fault in TRANSIENT, status)
+
+
+@pytest.mark.parametrize("message", ["insufficient_quota", "overloaded", "invalid api key", "model not found"])
+def test_wording_decides_nothing_but_an_overflow(message: str) -> None:
+    assert fault_of(Problem(message), 400) is Fault.INVALID
+
+
+def test_a_limit_of_tokens_inside_a_stream_is_no_overflow() -> None:
+    error: JsonValue = {"code": "rate_limit_exceeded", "message": "Please reduce the length of the messages"}
+    assert failure(None, {"error": error}).fault is Fault.RATE_LIMITED
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [
@@ -155,6 +234,32 @@ def test_an_error_inside_a_stream_is_told_by_what_it_names(error: JsonValue, kin
             Problem("busy", frozenset({"overloaded_error"})),
         ),
         ({"error": {"message": None, "code": None}}, Problem("")),
+        (
+            {"error": {"message": "no", "code": "unknown_parameter", "param": "top_k"}},
+            Problem("no", frozenset({"unknown_parameter"}), param="top_k"),
+        ),
+        (
+            {"detail": [{"loc": ["body", "messages", 2, "x"], "msg": "m"}]},
+            Problem('[{"loc": ["body", "messages", 2, "x"], "msg": "m"}]', param="messages.2.x"),
+        ),
+        (
+            {
+                "error": {
+                    "message": "Provider returned error",
+                    "code": 400,
+                    "metadata": {"raw": '{"error": {"code": "c"}}'},
+                }
+            },
+            Problem('Provider returned error: {"error": {"code": "c"}}', frozenset({"c"}), 400),
+        ),
+        (
+            {"error": {"message": "no", "metadata": {"raw": "{"}, "details": [{"retryDelay": "1.5s"}, 7]}},
+            Problem("no: {", retry_after_s=1.5),
+        ),
+        (
+            {"error": {"type": "a", "message": "no", "details": {"error_code": "b"}}},
+            Problem("no", frozenset({"a", "b"})),
+        ),
         ({"choices": [], "error": None}, None),
         ({"choices": [], "detail": "x"}, None),
         ({}, None),
@@ -174,10 +279,15 @@ def test_a_refusal_names_provider_status_and_code() -> None:
     assert str(error) == "acme answered 404: The model `gpt-9-2030-01-01` does not exist (model_not_found)"
 
 
-def test_a_refusal_keeps_when_to_ask_again() -> None:
-    error = failure(429, {"error": {"message": "slow down"}}, retry_after_s=2.5)
-    assert isinstance(error, ModelUnavailableError)
-    assert error.retry_after_s == 2.5
+@pytest.mark.parametrize(("header", "seconds"), [(2.5, 2.5), (10_800.0, 10_800.0), (None, 34.0)])
+def test_a_refusal_keeps_when_to_ask_again(header: float | None, seconds: float) -> None:
+    details: JsonValue = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34s"}]
+    error = failure(429, {"error": {"message": "slow down", "details": details}}, retry_after_s=header)
+    assert error.retry_after_s == seconds
+
+
+def test_a_refusal_keeps_what_the_provider_calls_the_request() -> None:
+    assert failure_of(PROVIDER, Problem("no"), 500, request_id="req-1").request_id == "req-1"
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,36 @@ DATE = "Tue, 01 Dec 2026 10:00:00 GMT"
         ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "1m30.5s"}, 90.5),
         ({"x-ratelimit-remaining-tokens": "7", "x-ratelimit-reset-tokens": "1s"}, None),
         ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "later"}, None),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "9" * 400 + "s"}, None),
+        (
+            {
+                "anthropic-ratelimit-input-tokens-remaining": "0",
+                "anthropic-ratelimit-input-tokens-reset": "2026-12-01T10:00:41Z",
+                "anthropic-ratelimit-requests-remaining": "0",
+                "anthropic-ratelimit-requests-reset": "2026-12-01T10:00:07+00:00",
+                "anthropic-ratelimit-output-tokens-remaining": "3",
+                "anthropic-ratelimit-output-tokens-reset": "2026-12-01T12:00:00Z",
+                "date": DATE,
+            },
+            41.0,
+        ),
+        (
+            {
+                "anthropic-ratelimit-tokens-remaining": "0",
+                "anthropic-ratelimit-tokens-reset": "2026-12-01T10:05:00Z",
+                "retry-after": "300",
+            },
+            300.0,
+        ),
+        ({"anthropic-ratelimit-tokens-remaining": "0", "anthropic-ratelimit-tokens-reset": "soon", "date": DATE}, None),
+        (
+            {
+                "anthropic-ratelimit-tokens-remaining": "0",
+                "anthropic-ratelimit-tokens-reset": "2026-12-01T10:05:00",
+                "date": DATE,
+            },
+            None,
+        ),
         (
             {
                 "x-ratelimit-remaining-requests": "0",
