@@ -76,7 +76,7 @@ class Service:
     async def turn(self) -> str:
         """Open a run for the next instant of a schedule, wait for its end, and return its answer."""
         self._turns += 1
-        opened = self._house.opening.of_occurrence(self._job, _FIRST + timedelta(minutes=self._turns))
+        opened = await self._house.opening.of_occurrence(self._job, _FIRST + timedelta(minutes=self._turns))
         ended = self._waiting[opened.run_id] = asyncio.get_running_loop().create_future()
         await self._house.store.journal.open(opened)
         self._house.bells.work()
