@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from enum import StrEnum
+from ipaddress import ip_address
 from types import MappingProxyType
 from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
@@ -120,6 +121,13 @@ def _http_url(value: str) -> str:
     return value
 
 
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False  # A name, which anybody may have given: 127.0.0.1.example.org is one.
+
+
 Sendable = Annotated[str, AfterValidator(_sendable)]
 HeaderName = Annotated[str, AfterValidator(_header_name)]
 ProviderName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=64)]
@@ -172,7 +180,7 @@ class Provider(Value):
         if self.protocol is WireProtocol.LOCAL:
             return True
         host = urlsplit(self.base_url).hostname or ""
-        return host in {"localhost", "::1"} or host.startswith("127.")
+        return host == "localhost" or _is_loopback(host)
 
     @property
     def usable(self) -> bool:

@@ -7,12 +7,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, StrictBool, StrictInt
+from pydantic import Field, JsonValue, StrictBool, StrictInt
 
 from kova_auto.core.delivery.target import FormatName
 from kova_auto.core.duration import Duration
 from kova_auto.core.job import Name
-from kova_auto.core.provider import Dialect, ProviderName, WireProtocol
+from kova_auto.core.provider import Auth, Dialect, ModelFacts, ProviderName, WireProtocol
 from kova_auto.core.secret import SecretRef
 from kova_auto.core.value import Value
 
@@ -39,6 +39,11 @@ class ProviderTable(Value):
     timeouts: TimeoutsTable | None = None
     dialect: Dialect | None = None
     max_concurrent: StrictInt | None = Field(default=None, ge=1)
+    auth: Auth | None = None
+    api_version: str | None = None
+    extra_body: dict[str, JsonValue] | None = None
+    models: dict[str, ModelFacts] = Field(default_factory=dict)
+    check_path: str | None = None
 
     @property
     def secrets(self) -> tuple[tuple[str, SecretRef], ...]:
@@ -86,7 +91,11 @@ class EndpointTable(Value):
 
 
 class SettingsFile(Value):
-    """Hold what a settings file says, with every default filled in."""
+    """Hold what a settings file says, with every default filled in.
+
+    Attributes:
+        discover: `auto` looks for a server of models on this machine, where no provider is configured for it.
+    """
 
     jobs_dir: Path = Path("jobs")
     data_dir: Path | None = None
@@ -96,6 +105,7 @@ class SettingsFile(Value):
     catch_up_per_start: StrictInt = Field(default=5, ge=1, le=1000)
     catch_up_spacing: Duration = Field(default=timedelta(seconds=15), ge=timedelta(0), le=timedelta(hours=1))
     max_sleep: Duration = Field(default=timedelta(seconds=30), gt=timedelta(0), le=timedelta(minutes=10))
+    discover: StrictBool = True
     providers: dict[ProviderName, ProviderTable] = Field(default_factory=dict)
     endpoints: dict[Name, EndpointTable] = Field(default_factory=dict)
 

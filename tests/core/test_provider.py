@@ -88,3 +88,22 @@ def test_an_endpoint_stands_below_the_base(base: str, url: str) -> None:
 
 def test_strict_servers_get_nothing_back_that_they_did_not_ask_for() -> None:
     assert BUILT_IN["groq"].dialect == Dialect(max_tokens_key="max_completion_tokens", echo=())
+
+
+@pytest.mark.parametrize(
+    ("url", "is_local"),
+    [
+        ("http://localhost:8080/v1", True),
+        ("http://LOCALHOST/v1", True),
+        ("http://127.0.0.1:8080/v1", True),
+        ("http://127.9.9.9/v1", True),
+        ("http://[::1]:8080/v1", True),
+        ("http://127.0.0.1.example.org/v1", False),
+        ("http://localhost.example.org/v1", False),
+        ("http://10.0.0.5:8080/v1", False),
+        ("http://0.0.0.0:8080/v1", False),
+        ("https://api.example.org/v1?at=127.0.0.1", False),
+    ],
+)
+def test_a_provider_is_local_where_its_address_leads_to_this_machine(url: str, is_local: object) -> None:
+    assert provider(base_url=url).is_local is is_local

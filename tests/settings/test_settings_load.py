@@ -10,7 +10,8 @@ import pytest
 
 from kova_auto.core.delivery.target import FormatName
 from kova_auto.core.errors import SettingsError
-from kova_auto.core.provider import Timeouts, configured
+from kova_auto.core.price import Rates
+from kova_auto.core.provider import Auth, ModelFacts, Provider, Timeouts, WireProtocol, configured
 from kova_auto.core.secret import SecretRef
 from kova_auto.settings.load import load_settings
 from kova_auto.settings.model import EndpointTable, Settings
@@ -126,19 +127,56 @@ def test_providers_and_endpoints_are_read(tmp_path: Path) -> None:
     ]
 
 
+def test_what_is_said_of_a_provider_and_its_models_arrives_with_it(tmp_path: Path) -> None:
+    settings = loaded(
+        tmp_path,
+        """
+        [providers.azure]
+        protocol = "openai-responses"
+        base_url = "https://acme.openai.azure.com/openai/v1"
+        auth = "api-key"
+        api_version = "preview"
+        check_path = "deployments"
+        extra_body = { user = "kova", tags = ["a", 1] }
+
+        [providers.azure.models."gpt-5"]
+        window = 272_000
+        price = { input = 1, output = 8.5, cache_read = 0.1 }
+        extra_body = { reasoning = { effort = "low" } }
+        """,
+    )
+    assert configured("azure", settings.providers["azure"].said(lambda _: "")) == Provider(
+        name="azure",
+        protocol=WireProtocol.OPENAI_RESPONSES,
+        base_url="https://acme.openai.azure.com/openai/v1",
+        auth=Auth.API_KEY,
+        api_version="preview",
+        check_path="deployments",
+        extra_body={"user": "kova", "tags": ["a", 1]},
+        models={
+            "gpt-5": ModelFacts(
+                window=272_000,
+                price=Rates(input=1, output=8.5, cache_read=0.1),
+                extra_body={"reasoning": {"effort": "low"}},
+            )
+        },
+    )
+
+
 def test_variables_have_the_last_word(tmp_path: Path) -> None:
     settings = loaded(
         tmp_path,
         f'max_concurrent_runs = 2\n[endpoints.ci]\nurl = "{HOOK}"\nsecret = {{ env = "OLD" }}\nallow_http = true',
         KOVA_AUTO_MAX_CONCURRENT_RUNS="8",
         KOVA_AUTO_MAX_SLEEP="5s",
+        KOVA_AUTO_DISCOVER="false",
         KOVA_AUTO_DATABASE__ENV="DATABASE_URL",
         KOVA_AUTO_ENDPOINTS__CI__SECRET__ENV="NEW",
         KOVA_AUTO_ENDPOINTS__CI__ALLOW_HTTP="false",
         KOVA_AUTO_ENDPOINTS__CI__ALLOW_CIDRS='["10.0.0.0/8"]',
         KOVA_AUTO_PROVIDERS__OLLAMA__MAX_CONCURRENT="1",
     )
-    assert (settings.max_concurrent_runs, settings.max_sleep) == (8, timedelta(seconds=5))
+    assert (settings.max_concurrent_runs, settings.max_sleep, settings.discover) == (8, timedelta(seconds=5), False)
     assert settings.database == SecretRef(env="DATABASE_URL")
     assert settings.endpoints["ci"] == EndpointTable(url=HOOK, secret=SecretRef(env="NEW"), allow_cidrs=("10.0.0.0/8",))
     assert settings.providers["ollama"].max_concurrent == 1
