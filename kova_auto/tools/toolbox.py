@@ -58,17 +58,21 @@ class LocalToolbox:
             settles: What is to be settled besides the tools that are themselves.
         """
         self._tools = {tool.name: tool for tool in tools}
+        self._specs: dict[str, ToolSpec] = {}
         self._redact, self._holds_secret = redact, holds_secret
         self._settles = (*(tool for tool in tools if isinstance(tool, Settles)), *settles)
 
     def specs(self, scene: Scene, mode: Mode) -> tuple[ToolSpec, ...]:
         """Return the tools that the mode reaches."""
         del scene  # the same for every run
-        return tuple(
-            ToolSpec(name=tool.name, description=tool.description, parameters=parameters_of(tool.arguments))
-            for tool in self._tools.values()
-            if reaches(mode, tool.effect)
-        )
+        return tuple(self._spec(tool) for tool in self._tools.values() if reaches(mode, tool.effect))
+
+    def _spec(self, tool: Tool) -> ToolSpec:
+        """Return what the model is told of a tool; its schema is made when it is first told."""
+        if tool.name not in self._specs:
+            parameters = parameters_of(tool.arguments)
+            self._specs[tool.name] = ToolSpec(name=tool.name, description=tool.description, parameters=parameters)
+        return self._specs[tool.name]
 
     def replay_safe(self, tool: str) -> bool:
         """Say whether a call that was cut off may simply be made again; a tool that nobody knows may not."""
