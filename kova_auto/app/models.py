@@ -53,14 +53,14 @@ class Models:
         self._providers = providers
         self._open: dict[str, OpenModel] = {}
 
-    def of(self, state: RunState) -> Model:
-        """Return the model of a run.
+    def of(self, state: RunState, name: str) -> Model:
+        """Return a model of a run's chain, by its name.
 
         Raises:
             ConfigError: Its provider is not configured any more, or its script is none.
         """
         request, job = state.request, state.job
-        provider, _, model = request.model.partition("/")
+        provider, _, model = name.partition("/")
         pin = Pin(provider, model, scripted=request.scripted)
         if pin.scripted:
             return open_model(pin, {}, job.script_text, job.script or job.path)

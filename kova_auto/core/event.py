@@ -115,6 +115,8 @@ class ModelCallStarted(Fact):
 
     Attributes:
         max_output_tokens: What the reply was bounded to, so that no ceiling is passed; None where nothing bounds it.
+        asides: What the model is told before this reply, behind everything else.
+        hurries: It is told to come to an end.
     """
 
     kind: Literal["model_call_started"] = "model_call_started"
@@ -122,6 +124,8 @@ class ModelCallStarted(Fact):
     model: str
     request_hash: str
     max_output_tokens: int | None = None
+    asides: tuple[str, ...] = ()
+    hurries: bool = False
 
 
 class ModelReplied(Fact):

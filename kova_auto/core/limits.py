@@ -49,17 +49,3 @@ def always(state: RunState, now: datetime) -> Reached | None:
     if state.denials >= limits.denials:
         return Reached(Outcome.BLOCKED, f"{state.denials} calls were refused (limits.denials = {limits.denials})")
     return None
-
-
-def before_model(state: RunState) -> Reached | None:
-    """Return the ceiling that forbids one more call of the model, if one is reached."""
-    limits, attempt = state.job.limits, state.replies[state.first_reply :]
-    if len(attempt) >= limits.iterations:
-        return Reached(Outcome.BUDGET_EXCEEDED, f"limits.iterations = {limits.iterations} is reached")
-    tokens = sum(reply.reply.usage.tokens for reply in attempt)
-    if tokens >= limits.tokens:
-        return Reached(Outcome.BUDGET_EXCEEDED, f"{tokens} tokens were used (limits.tokens = {limits.tokens})")
-    cost = sum(reply.reply.usage.cost_usd or 0.0 for reply in attempt)
-    if cost >= limits.cost_usd:
-        return Reached(Outcome.BUDGET_EXCEEDED, f"{cost:.4f} USD were spent (limits.cost_usd = {limits.cost_usd:g})")
-    return None

@@ -191,7 +191,16 @@ def _acquired(state: RunState, event: RunAcquired) -> RunState:
 
 def _asking_model(state: RunState, event: ModelCallStarted) -> RunState:
     failures = state.failures if state.asked in ("", event.model) else 0
-    return replace(state, calling=event, asked=event.model, failures=failures, model_calls=state.model_calls + 1)
+    asides = {**state.asides, event.iteration: event.asides} if event.asides else state.asides
+    return replace(
+        state,
+        calling=event,
+        asked=event.model,
+        failures=failures,
+        asides=asides,
+        hurried=state.hurried or event.hurries,
+        model_calls=state.model_calls + 1,
+    )
 
 
 def _model_failed(state: RunState, event: ModelCallFailed) -> RunState:

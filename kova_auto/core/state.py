@@ -104,6 +104,8 @@ class RunState:
         asked: Name of the model that was called last in this attempt; empty before the first call.
         failures: Calls of that model that failed since the last reply.
         failed: Model calls of this attempt that failed, by whether the provider was too busy.
+        asides: What the model was told before replies of this attempt, by the iteration that follows.
+        hurried: In this attempt it was told to come to an end.
         spent: What every call of a model has used, those that failed included.
         deaths: Workers lost in a row without a call having been finished; one that was cut off is not.
         ran_s: Running time of this attempt, seconds; suspended and dead stretches do not count.
@@ -130,6 +132,8 @@ class RunState:
     deaths: int = 0
     failure: ModelCallFailed | None = None
     usage: Usage = NO_USAGE
+    asides: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    hurried: bool = False
     spent: tuple[Spent, ...] = ()
     denials: int = 0
     concludes: str | None = None

@@ -8,17 +8,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from kova_auto.core import limits
+from kova_auto.core import budget, limits
 from kova_auto.core.approval.levels import Ruling
+from kova_auto.core.event import ModelReplied
+from kova_auto.core.fault import Fault
 from kova_auto.core.ids import CallId
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
+from kova_auto.core.patience import following
+from kova_auto.core.repetition import TOO_OFTEN, circle
 from kova_auto.core.run import CallState, RunState
 from kova_auto.core.stop_reason import StopReason
 
-MODEL_ATTEMPTS = 4
+CONTINUATIONS = 3  # of a reply that the output limit cut off
+OUTPUT_LIMIT = "the model's output limit cut its reply off, time and again"
+PAUSES = 5  # in a row that a provider may ask for
 DEATHS = 5
 NOBODY = "timeout"  # who decides where the time to answer is over
+_UNFINISHED = (StopReason.LENGTH, StopReason.PAUSED)
 ARGUMENTS = "arguments"  # rule of a call whose arguments fit no schema: an error, not a refusal
 
 
@@ -29,9 +36,11 @@ class AssembleContext:
 
 @dataclass(frozen=True, slots=True)
 class CallModel:
-    """Ask the model for the reply of an iteration (from 1)."""
+    """Ask a model (`provider/model`) for the reply of an iteration (from 1)."""
 
     iteration: int
+    model: str
+    max_output_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +96,7 @@ class Finish:
     answer: str = ""
     reason: str = ""
     partial: bool = False
+    fault: Fault | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,34 +201,92 @@ def _asking(state: RunState, call: CallState, now: datetime) -> Step:
 
 
 def _after_calls(state: RunState, now: datetime) -> Step:
-    newest = state.replies[-1] if state.iteration > state.first_reply else None
-    if newest and not newest.calls:
-        return _conclude(state, newest.reply.stop, newest.reply.text)
-    if state.failure:
-        if not state.failure.retryable or state.failures >= MODEL_ATTEMPTS:
-            return Finish(
-                Outcome.FAILED, last_text(state), f"{state.failure.error}: {state.failure.message}", partial=True
-            )
-        if state.failure.retry_at and now < state.failure.retry_at:
-            return AwaitUntil(state.failure.retry_at)
-    if reached := limits.before_model(state):
-        return Finish(reached.outcome, last_text(state), reached.reason, partial=True)
-    return CallModel(state.iteration + 1)
+    replies = state.replies[state.first_reply :]
+    if replies and (end := _conclude(state, replies)):
+        return end
+    if (found := circle(state)) and found.vain >= TOO_OFTEN:
+        reason = f"it went in circles: {found.names} {found.vain} times in a row, with the same arguments and results"
+        return Finish(Outcome.FAILED, last_text(state), reason, partial=True)
+    pin = state.pin
+    if failure := state.failure:
+        if not failure.retryable:
+            other = following(state)
+            if other is None:
+                reason = f"{failure.error}: {failure.message}"
+                return Finish(Outcome.FAILED, last_text(state), reason, partial=bool(replies), fault=failure.fault)
+            pin = other
+        elif failure.retry_at and now < failure.retry_at:
+            return AwaitUntil(failure.retry_at)
+    room = budget.next_call(state, pin)
+    if isinstance(room, limits.Reached):
+        return Finish(room.outcome, last_text(state), room.reason, partial=True)
+    return CallModel(state.iteration + 1, pin.name, room.max_output_tokens)
 
 
-def _conclude(state: RunState, stop: StopReason, text: str) -> Finish:
-    if stop is StopReason.LENGTH:
-        return Finish(Outcome.FAILED, text, "the reply was cut off by the model's output limit", partial=True)
-    if stop is StopReason.REFUSED:
-        return Finish(Outcome.FAILED, text, "the model refused")
+def _conclude(state: RunState, replies: tuple[ModelReplied, ...]) -> Finish | None:
+    """Return the end that the newest reply brings; None where the model is asked again."""
+    newest = replies[-1]
+    if newest.calls:
+        return _cut_again(state, replies)
+    match newest.reply.stop:
+        case StopReason.LENGTH:
+            return _cut_off(replies, CONTINUATIONS, OUTPUT_LIMIT)
+        case StopReason.PAUSED:
+            return _cut_off(replies, PAUSES, f"the provider paused {PAUSES + 1} times in a row")
+        case StopReason.REFUSED:
+            why = f": {newest.reply.stop_detail}" if newest.reply.stop_detail else ""
+            return Finish(Outcome.FAILED, "", f"the model refused{why}")
+        case StopReason.END | StopReason.TOOL_CALLS:
+            return _ended(state, replies)
+
+
+def _ended(state: RunState, replies: tuple[ModelReplied, ...]) -> Finish | None:
+    text = replies[-1].reply.text
     if state.concludes:
-        return Finish(Outcome(state.concludes), text)
-    if not text.strip():
-        return Finish(Outcome.FAILED, "", "the model ended its turn without a word")
-    return Finish(Outcome.DONE, text)
+        return Finish(Outcome(state.concludes), text, partial=state.hurried)
+    if text.strip() or _goes_on(replies[:-1]):
+        return Finish(Outcome.DONE, answer_of(replies), partial=state.hurried)
+    if len(replies) > 1 and _is_silent(replies[-2]):
+        return Finish(Outcome.FAILED, "", "the model ended its turn without a word, twice")
+    return None
+
+
+def _cut_off(replies: tuple[ModelReplied, ...], most: int, reason: str) -> Finish | None:
+    """Return the end of a run whose reply goes on and on; None where the model may go on with it."""
+    stop = replies[-1].reply.stop
+    others = (number for number, reply in enumerate(reversed(replies)) if reply.calls or reply.reply.stop is not stop)
+    if next(others, len(replies)) <= most:
+        return None
+    return Finish(Outcome.FAILED, answer_of(replies), reason, partial=True)
+
+
+def _cut_again(state: RunState, replies: tuple[ModelReplied, ...]) -> Finish | None:
+    """Return the end of a run whose calls the output limit cut off twice in a row."""
+    cut = [reply.calls and reply.reply.stop is StopReason.LENGTH for reply in replies[-2:]]
+    return Finish(Outcome.FAILED, last_text(state), OUTPUT_LIMIT, partial=True) if len(cut) > 1 and all(cut) else None
+
+
+def _is_silent(reply: ModelReplied) -> bool:
+    return not reply.calls and not reply.reply.text.strip() and reply.reply.stop is StopReason.END
+
+
+def _goes_on(replies: tuple[ModelReplied, ...]) -> bool:
+    """Say whether what comes next belongs to the reply before: that was cut off, or paused, with something said."""
+    return bool(answer_of(replies).strip()) and replies[-1].reply.stop in _UNFINISHED and not replies[-1].calls
+
+
+def answer_of(replies: tuple[ModelReplied, ...]) -> str:
+    """Return the text of the last reply, with what it went on with after having been cut off or paused."""
+    parts: list[str] = []
+    for reply in reversed(replies):
+        if parts and (reply.calls or reply.reply.stop not in _UNFINISHED):
+            break
+        parts.append(reply.reply.text)
+    return "".join(reversed(parts))
 
 
 def last_text(state: RunState) -> str:
     """Return the last text that this attempt's model wrote, empty if it wrote none."""
-    texts = (reply.reply.text for reply in reversed(state.replies[state.first_reply :]))
+    replies = state.replies[state.first_reply :]
+    texts = (answer_of(replies[:end]) for end in range(len(replies), 0, -1))
     return next((text for text in texts if text.strip()), "")

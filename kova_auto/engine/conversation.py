@@ -12,14 +12,19 @@ from kova_auto.core.message import (
     Message,
     ModelRequest,
     Part,
+    TextPart,
     ToolMessage,
     UserMessage,
 )
 from kova_auto.core.run import RunState
+from kova_auto.core.step import CallModel
 
 
 def conversation(state: RunState) -> tuple[Message, ...]:
-    """Return what has been said in this attempt: each reply, then one result for each of its calls, in its order."""
+    """Return what has been said in this attempt: each reply, then one result for each of its calls, in its order.
+
+    What we told the model besides stands before the reply that followed.
+    """
     if state.context is None:
         return ()
     return (UserMessage(parts=state.context.prompt), *_exchanges(state))
@@ -27,10 +32,22 @@ def conversation(state: RunState) -> tuple[Message, ...]:
 
 def _exchanges(state: RunState) -> Iterator[Message]:
     for reply in state.replies[state.first_reply :]:
+        yield from _aside(state, reply.iteration)
         yield AssistantMessage(text=reply.reply.text, calls=reply.calls, raw=reply.reply.raw)
         for call in reply.calls:
             if result := state.calls[call.id].result:
                 yield ToolMessage(call=call, status=result.status, parts=result.parts)
+    yield from _aside(state, state.iteration + 1)
+
+
+def _aside(state: RunState, iteration: int) -> Iterator[Message]:
+    if texts := state.asides.get(iteration):
+        yield told_besides(texts)
+
+
+def told_besides(texts: tuple[str, ...]) -> UserMessage:
+    """Return what we tell the model between its replies, as a message."""
+    return UserMessage(parts=tuple(TextPart(text=text) for text in texts))
 
 
 def images_of(messages: tuple[Message, ...]) -> frozenset[BlobHash]:
@@ -42,8 +59,16 @@ def images_of(messages: tuple[Message, ...]) -> frozenset[BlobHash]:
     return frozenset(part.blob for part in parts if isinstance(part, ImagePart))
 
 
-def request_of(state: RunState, images: dict[BlobHash, bytes]) -> ModelRequest:
+def request_of(
+    state: RunState, step: CallModel, images: dict[BlobHash, bytes], asides: tuple[str, ...] = ()
+) -> ModelRequest:
     """Return the request for the next reply.
+
+    Args:
+        state: Of the run.
+        step: Says who is asked.
+        images: Content of the image blobs that the conversation points to.
+        asides: What is told before this reply and stands in no fact yet.
 
     Raises:
         IllegalEventError: The context is not assembled yet.
@@ -51,12 +76,15 @@ def request_of(state: RunState, images: dict[BlobHash, bytes]) -> ModelRequest:
     if state.context is None:
         msg = f"run {state.run_id} has no context yet"
         raise IllegalEventError(msg)
-    _, _, model = state.request.model.partition("/")
+    _, _, model = step.model.partition("/")
+    besides = (told_besides(asides),) if asides and step.iteration not in state.asides else ()
     return ModelRequest(
         model=model,
         system=state.context.system,
-        messages=conversation(state),
+        messages=(*conversation(state), *besides),
         tools=state.context.tools,
+        max_output_tokens=step.max_output_tokens,
+        cache_key=state.job.name,
         images=images,
     )
 

@@ -12,7 +12,7 @@ from kova_auto.core.event import ClockMoved, Event
 from kova_auto.core.run import apply
 from kova_auto.core.state import RunState
 from kova_auto.engine.bells import Bells
-from kova_auto.engine.perform import Entry
+from kova_auto.engine.entry import Entry
 from kova_auto.engine.tenure import Tenure
 from kova_auto.engine.world import World
 

@@ -5,17 +5,14 @@ Every function here is a generator of entries; it goes on only once an entry is 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass
-from datetime import timedelta
 from typing import assert_never
 
 from kova_auto.core.approval.adjudicate import adjudicate
 from kova_auto.core.approval.levels import Decision, Ruling, Verdict
 from kova_auto.core.approval.policy import policy_hash
 from kova_auto.core.context.prompt import Surroundings, render_prompt, system_prompt
-from kova_auto.core.errors import ConfigError, JournalError, ModelError
+from kova_auto.core.errors import ConfigError, JournalError
 from kova_auto.core.event import (
     ApprovalDecided,
     ApprovalRequested,
@@ -23,26 +20,18 @@ from kova_auto.core.event import (
     CallFinished,
     CallStarted,
     ContextAssembled,
-    Event,
-    ModelCallFailed,
-    ModelCallStarted,
-    ModelReplied,
+    Origin,
     ProcessStarted,
     RunFinished,
     StopRequested,
     WritePlanned,
 )
-from kova_auto.core.ids import CallId, JobName, call_id
+from kova_auto.core.fault import LASTING
+from kova_auto.core.ids import CallId, JobName
 from kova_auto.core.job import Outcome
 from kova_auto.core.limits import left_s
 from kova_auto.core.message import (
-    CallRequest,
-    ModelReply,
-    ModelRequest,
-    ReplyDone,
-    TextDelta,
     TextPart,
-    ToolCall,
     told,
 )
 from kova_auto.core.run import RunState
@@ -60,25 +49,17 @@ from kova_auto.core.step import (
     Recover,
     Refuse,
 )
+from kova_auto.core.stop_reason import StopReason
 from kova_auto.core.tool import ProcessAnnounced, Scene, ToolOutput, WriteAnnounced
 from kova_auto.core.view import level_of
-from kova_auto.engine.conversation import conversation, images_of, request_hash, request_of
+from kova_auto.engine.asking import call_model
+from kova_auto.engine.entry import Entries, Entry
 from kova_auto.engine.world import World
 
 NO_CALL = CallId("")
-BACKOFF_S = (1.0, 4.0, 15.0)
-LONGEST_WAIT_S = 3600.0
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """Hold one fact to be written, with the blobs it points to."""
-
-    event: Event
-    blobs: tuple[bytes, ...] = ()
-
-
-Entries = AsyncGenerator[Entry, None]
+CUT_CALL = "(Your reply was cut off by the output limit, and this call with it. Do the same in smaller pieces.)"
+LASTING_RUNS = 3
+"""So many runs in a row that end for want of a good key, or of money at the provider, let the schedule rest."""
 
 
 def perform(step: Acting, state: RunState, world: World) -> Entries:
@@ -87,7 +68,7 @@ def perform(step: Acting, state: RunState, world: World) -> Entries:
         case AssembleContext():
             return _assemble(state, world)
         case CallModel():
-            return _call_model(step, state, world)
+            return call_model(step, state, world)
         case Adjudicate():
             return _adjudicate(step, state, world)
         case AskPerson():
@@ -159,68 +140,14 @@ def _context(state: RunState, world: World) -> ContextAssembled:
     )
 
 
-async def _call_model(step: CallModel, state: RunState, world: World) -> Entries:
-    images = {key: await world.journal.blob(key) for key in images_of(conversation(state))}
-    request = request_of(state, images)
-    yield Entry(
-        ModelCallStarted(
-            at=world.clock.now(),
-            iteration=step.iteration,
-            model=state.request.model,
-            request_hash=request_hash(request),
-        )
-    )
-    partial: list[str] = []
-    try:
-        reply = await _reply(request, state, world, partial)
-    except (ModelError, ConfigError) as exc:
-        yield Entry(_failed(exc, "".join(partial), step, state, world))
-        return
-    clean = reply.model_copy(update={"text": world.redact(reply.text), "reasoning": world.redact(reply.reasoning)})
-    calls = tuple(_numbered(ask, step.iteration, index) for index, ask in enumerate(reply.calls, start=1))
-    yield Entry(ModelReplied(at=world.clock.now(), iteration=step.iteration, reply=clean, calls=calls))
-
-
-async def _reply(request: ModelRequest, state: RunState, world: World, partial: list[str]) -> ModelReply:
-    async with aclosing(world.models(state).stream(request)) as chunks:
-        async for chunk in chunks:
-            if isinstance(chunk, ReplyDone):
-                return chunk.reply
-            if isinstance(chunk, TextDelta):
-                partial.append(chunk.text)
-    msg = "the stream ended without its end"
-    raise ModelError(msg)
-
-
-def _failed(
-    exc: ModelError | ConfigError, partial: str, step: CallModel, state: RunState, world: World
-) -> ModelCallFailed:
-    now = world.clock.now()
-    asked: float | None = getattr(exc, "retry_after_s", None)
-    wait_s = asked if asked is not None else BACKOFF_S[min(state.failures, len(BACKOFF_S) - 1)]
-    goes_on, message = exc.retryable and wait_s <= LONGEST_WAIT_S, str(exc)
-    if exc.retryable and not goes_on:
-        message += f" (it asks to wait {wait_s:.0f} s; a run waits {LONGEST_WAIT_S:.0f} s at most)"
-    return ModelCallFailed(
-        at=now,
-        iteration=step.iteration,
-        error=type(exc).__name__.removesuffix("Error"),
-        message=world.redact(message),
-        retryable=goes_on,
-        retry_at=now + timedelta(seconds=wait_s) if goes_on else None,
-        partial_text=world.redact(partial),
-    )
-
-
-def _numbered(ask: CallRequest, iteration: int, index: int) -> ToolCall:
-    return ToolCall(id=call_id(iteration, index), **dict(ask))
-
-
 async def _adjudicate(step: Adjudicate, state: RunState, world: World) -> Entries:
     facts = await world.toolbox.facts(state.call(step.call_id).call, scene_of(state, world, step.call_id))
     policy = world.policies(state)
     if facts.problem and facts.effect:
-        verdict = Verdict(ruling=Ruling.DENY, reason=facts.problem, rule=ARGUMENTS, policy_hash=policy_hash(policy))
+        cut = f" {CUT_CALL}" if state.replies[-1].reply.stop is StopReason.LENGTH else ""
+        verdict = Verdict(
+            ruling=Ruling.DENY, reason=f"{facts.problem}{cut}", rule=ARGUMENTS, policy_hash=policy_hash(policy)
+        )
     else:
         verdict = adjudicate(facts, policy)
     yield Entry(CallAdjudicated(at=world.clock.now(), call_id=step.call_id, verdict=verdict))
@@ -288,5 +215,17 @@ async def _finish(step: Finish, state: RunState, world: World) -> Entries:
             reason=world.redact(step.reason),
             partial=step.partial,
             previous=previous,
+            fault=step.fault,
+            pauses=await _pauses(step, state, world),
         )
     )
+
+
+async def _pauses(step: Finish, state: RunState, world: World) -> str:
+    """Return why the job's schedule is to rest from now on: what every further run would meet again."""
+    if step.fault not in LASTING or state.request.staged or state.request.origin is Origin.REQUEST:
+        return ""
+    before = await world.views.last_runs(JobName(state.job.name), before=state.run_id, limit=LASTING_RUNS - 1)
+    if len(before) < LASTING_RUNS - 1 or any(row.fault not in LASTING or row.pauses for row in before):
+        return ""
+    return world.redact(f"{LASTING_RUNS} runs in a row met the same at the provider: {step.reason}")

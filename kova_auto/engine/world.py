@@ -16,7 +16,7 @@ class World:
     """Hold the adapters of one worker.
 
     Attributes:
-        models: Returns the model that a run is pinned to; raises ModelError or ConfigError where there is none.
+        models: Returns a model of a run's chain, by its name; raises ModelError or ConfigError where there is none.
         policies: Returns the policy that a run is under.
         learn: Gets to know the secrets that a run's job names, before anything of the run is read or written.
         redact: Takes the secrets that are known out of text, before it is written or shown to a model.
@@ -31,7 +31,7 @@ class World:
     journal: Journal
     views: Views
     toolbox: Toolbox
-    models: Callable[[RunState], Model]
+    models: Callable[[RunState, str], Model]
     policies: Callable[[RunState], Policy]
     learn: Callable[[RunState], None]
     redact: Callable[[str], str]

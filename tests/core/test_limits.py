@@ -10,7 +10,7 @@ import pytest
 from kova_auto.core.approval.levels import Decision, Ruling
 from kova_auto.core.event import Event
 from kova_auto.core.job import Outcome
-from kova_auto.core.limits import Reached, always, before_model, left_s, running_s
+from kova_auto.core.limits import Reached, always, left_s, running_s
 from kova_auto.core.message import ResultStatus
 from tests.core.facts import (
     SECOND,
@@ -25,7 +25,6 @@ from tests.core.facts import (
     decided,
     ended,
     judged,
-    ran,
     result,
     retried,
     run_of,
@@ -104,41 +103,3 @@ def test_only_a_refusal_counts_as_one(status: ResultStatus) -> None:
     state = run_of(asks_for("bash"), result(status), job=a_job(limits={"denials": 1}))
 
     assert always(state, at("06:00:02")) is None
-
-
-TWO_REPLIES = [*asks_for("bash"), *ran(), *answered(says("Well.", tokens=5, cost_usd=0.25), 2)]
-
-
-@pytest.mark.parametrize(
-    ("limits", "reached"),
-    [
-        ({}, None),
-        ({"iterations": 3}, None),
-        ({"iterations": 2}, Reached(Outcome.BUDGET_EXCEEDED, "limits.iterations = 2 is reached")),
-        ({"tokens": 16}, None),
-        ({"tokens": 15}, Reached(Outcome.BUDGET_EXCEEDED, "15 tokens were used (limits.tokens = 15)")),
-        ({"cost_usd": 0.26}, None),
-        ({"cost_usd": 0.251}, Reached(Outcome.BUDGET_EXCEEDED, "0.2510 USD were spent (limits.cost_usd = 0.251)")),
-        ({"cost_usd": 0.2}, Reached(Outcome.BUDGET_EXCEEDED, "0.2510 USD were spent (limits.cost_usd = 0.2)")),
-    ],
-)
-def test_iterations_tokens_and_money_forbid_one_more_call(
-    limits: Mapping[str, object], reached: Reached | None
-) -> None:
-    assert before_model(run_of(TWO_REPLIES, job=a_job(limits=limits))) == reached
-
-
-def test_an_unknown_price_hides_no_known_one() -> None:
-    free = answered(says("Hm.", cost_usd=None), 1)
-    dear = answered(says("Well.", cost_usd=2.0), 2)
-
-    assert before_model(run_of(begun(), free)) is None
-    assert before_model(run_of(begun(), free, dear)) == Reached(
-        Outcome.BUDGET_EXCEEDED, "2.0000 USD were spent (limits.cost_usd = 1)"
-    )
-
-
-def test_every_attempt_has_its_own_budget() -> None:
-    over = [*TWO_REPLIES, ended(), retried()]
-
-    assert before_model(run_of(over, job=a_job(limits={"iterations": 1, "tokens": 1, "cost_usd": 0.1}))) is None

@@ -263,6 +263,7 @@ def test_a_retry_begins_anew_and_keeps_what_happened() -> None:
         calls=first.calls,
         model_calls=2,
         usage=first.usage,
+        spent=first.spent,
         not_before=at("07:00:00"),
         deliveries=first.deliveries,
     )

@@ -13,7 +13,6 @@ from kova_auto.core.message import ResultStatus
 from kova_auto.core.step import (
     ARGUMENTS,
     DEATHS,
-    MODEL_ATTEMPTS,
     Adjudicate,
     AskPerson,
     AssembleContext,
@@ -68,8 +67,8 @@ def cut(stop_reason: StopReason, text: str = "So far") -> list[Event]:
     [
         pytest.param([], AssembleContext(), id="asked for"),
         pytest.param([acquired()], AssembleContext(), id="taken"),
-        pytest.param(begun(), CallModel(1), id="context is there"),
-        pytest.param([*begun(), acquired(2)], CallModel(1), id="context is there, worker is new"),
+        pytest.param(begun(), CallModel(1, "test/model"), id="context is there"),
+        pytest.param([*begun(), acquired(2)], CallModel(1, "test/model"), id="context is there, worker is new"),
         pytest.param(asks_for("bash"), Adjudicate(FIRST), id="a call is open"),
         pytest.param([*asks_for("bash"), judged(Ruling.ALLOW)], Execute(FIRST), id="allowed"),
         pytest.param([*asks_for("bash"), judged(Ruling.DENY)], Refuse(FIRST, "because"), id="denied"),
@@ -80,38 +79,40 @@ def cut(stop_reason: StopReason, text: str = "So far") -> list[Event]:
         ),
         pytest.param([*asks_for("bash"), judged(Ruling.ASK)], Refuse(FIRST, "because"), id="nobody may be asked"),
         pytest.param([*asks_for("a", "b"), *ran()], Adjudicate(SECOND), id="one call after the other"),
-        pytest.param([*asks_for("a", "b"), *ran(), *ran(SECOND)], CallModel(2), id="all calls are settled"),
+        pytest.param(
+            [*asks_for("a", "b"), *ran(), *ran(SECOND)], CallModel(2, "test/model"), id="all calls are settled"
+        ),
         pytest.param(
             [*asks_for("bash"), judged(Ruling.ALLOW), started(), acquired(2)], Recover(FIRST), id="a call was cut off"
         ),
         pytest.param([*begun(), *answered(says("All well."))], Finish(Outcome.DONE, "All well."), id="the last word"),
+        pytest.param([*begun(), *answered(says(" \n"))], CallModel(2, "test/model"), id="no word at all"),
         pytest.param(
-            [*begun(), *answered(says(" \n"))],
-            Finish(Outcome.FAILED, "", "the model ended its turn without a word"),
-            id="no word at all",
+            [*begun(), *answered(says(" \n")), *answered(says(""), 2)],
+            Finish(Outcome.FAILED, "", "the model ended its turn without a word, twice"),
+            id="no word again",
         ),
         pytest.param(
             [*asks_for("nothing"), *ran(concludes="nothing_to_report"), *answered(says(""), 2)],
             Finish(Outcome.NOTHING_TO_REPORT, ""),
             id="a tool said how it ends",
         ),
+        pytest.param(cut(StopReason.LENGTH), CallModel(2, "test/model"), id="the reply was cut off"),
+        pytest.param(cut(StopReason.PAUSED), CallModel(2, "test/model"), id="the provider paused"),
+        pytest.param(cut(StopReason.REFUSED), Finish(Outcome.FAILED, "", "the model refused"), id="the model refused"),
+        pytest.param([*begun(), *broke()], CallModel(1, "test/model"), id="the model failed once"),
         pytest.param(
-            cut(StopReason.LENGTH),
-            Finish(Outcome.FAILED, "So far", "the reply was cut off by the model's output limit", partial=True),
-            id="the reply was cut off",
+            [*begun(), *broke(retry_at=at("06:00:02"))],
+            CallModel(1, "test/model"),
+            id="the model may be asked again now",
         ),
-        pytest.param(
-            cut(StopReason.REFUSED), Finish(Outcome.FAILED, "So far", "the model refused"), id="the model refused"
-        ),
-        pytest.param([*begun(), *broke()], CallModel(1), id="the model failed once"),
-        pytest.param([*begun(), *broke(retry_at=at("06:00:02"))], CallModel(1), id="the model may be asked again now"),
         pytest.param(
             [*begun(), *broke(retry_at=at("06:00:03"))], AwaitUntil(at("06:00:03")), id="the model is to be asked later"
         ),
         pytest.param(
-            [*begun(), *broke() * MODEL_ATTEMPTS],
-            Finish(Outcome.FAILED, "", "ModelUnavailable: busy", partial=True),
-            id="the model failed too often",
+            [*begun(), *broke(), *broke(retryable=False)],
+            Finish(Outcome.FAILED, "", "ModelUnavailable: busy"),
+            id="the model is given up",
         ),
         pytest.param(
             [*asks_for("bash"), *ran(), *broke(retryable=False)],
@@ -147,7 +148,7 @@ def cut(stop_reason: StopReason, text: str = "So far") -> list[Event]:
         pytest.param([*begun(), *answered(says("Hm.")), ended(), retried()], AssembleContext(), id="another attempt"),
         pytest.param(
             [*begun(), *answered(says("Hm.")), ended(), retried(), acquired(2), assembled()],
-            CallModel(2),
+            CallModel(2, "test/model"),
             id="another attempt, its context is there",
         ),
         pytest.param(
@@ -208,7 +209,7 @@ def test_an_instant_that_has_come_is_waited_for_no_more() -> None:
     failed = run_of(begun(), broke(retry_at=at("06:00:30")))
     again = run_of(begun(), answered(says("Hm.")), ended(), retried(not_before=at("06:00:30")))
 
-    assert next_step(failed, at("06:00:30")) == CallModel(1)
+    assert next_step(failed, at("06:00:30")) == CallModel(1, "test/model")
     assert next_step(again, at("06:00:30")) == AssembleContext()
 
 

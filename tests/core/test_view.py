@@ -66,6 +66,8 @@ QUEUED = RunRow(
     answer_hash="",
     wake_at=None,
     resting=False,
+    fault="",
+    pauses="",
 )
 
 

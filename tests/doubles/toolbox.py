@@ -24,6 +24,7 @@ class Hands:
         broken: Tools whose work raises what no tool may raise; those that are `stuck` do so as they are recovered.
         leaving: A tool that waits was cut off; `left` holds the calls that have tidied up after it.
         meanwhile: Called while a tool works, and while what it left is settled.
+        problems: What is wrong with every call of a tool.
     """
 
     effects: Mapping[str, Effect] = field(
@@ -41,6 +42,7 @@ class Hands:
     leaving: asyncio.Event = field(default_factory=asyncio.Event)
     left: list[str] = field(default_factory=list)
     meanwhile: Callable[[], None] = lambda: None
+    problems: dict[str, str] = field(default_factory=dict)
 
     def specs(self, scene: Scene, mode: Mode) -> tuple[ToolSpec, ...]:
         del scene, mode
@@ -54,7 +56,7 @@ class Hands:
         writes = effect is Effect.WRITE
         paths = (PathFact(f"{scene.workspace}/a.txt", Zone.INSIDE, writes),) if effect is not Effect.COMMAND else ()
         command = str(call.args.get("command", "")) if effect is Effect.COMMAND else None
-        problem = "wanted text" if call.args.get("path") == 7 else ""
+        problem = self.problems.get(call.tool, "wanted text" if call.args.get("path") == 7 else "")
         confinable = frozenset({"reading", "workspace"})
         return CallFacts(call, effect, problem=problem, paths=paths, command=command, confinable=confinable)
 

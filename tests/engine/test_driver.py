@@ -243,10 +243,10 @@ async def test_a_failure_nobody_foresaw_ends_the_run_with_a_reason() -> None:
 
 
 async def test_iterations_and_tokens_are_ceilings() -> None:
-    for limits, reason in (({"iterations": 1}, "iterations"), ({"tokens": 5}, "tokens")):
+    for limits, reason in (({"iterations": 1}, "iterations"), ({"tokens": 1500}, "tokens")):
         stage = Stage()
         await stage.opened(job=a_job(limits=limits))
-        await stage.advance(says("Hm.", call("look")), says("Never said."))
+        await stage.advance(says("Hm.", call("look"), tokens=1200), says("Never said."))
         ended = (await stage.journal.load(RUN)).finished
         assert ended is not None
         assert (ended.outcome, ended.partial, ended.answer) == (Outcome.BUDGET_EXCEEDED, True, "Hm.")
@@ -256,7 +256,7 @@ async def test_iterations_and_tokens_are_ceilings() -> None:
 async def test_a_model_without_a_word_is_no_success() -> None:
     stage = Stage()
     await stage.opened()
-    await stage.advance(says("  "))
+    await stage.advance(says("  "), says(""))
     ended = (await stage.journal.load(RUN)).finished
     assert ended is not None
     assert ended.outcome is Outcome.FAILED
@@ -289,14 +289,14 @@ async def test_a_run_that_this_machine_cannot_hold_is_blocked_before_it_begins_u
 async def test_a_retry_is_a_further_attempt_of_the_same_run_from_its_start() -> None:
     stage = Stage()
     await stage.opened()
-    await stage.advance(says(" "))
+    await stage.advance(says(" "), says(""))
     state = await stage.journal.load(RUN)
     await stage.journal.append(state, RunRetried(at=stage.clock.now(), attempt=2, by="ann"))
 
     assert await stage.advance(says("Better.")) is Advanced.DONE
     state = await stage.journal.load(RUN)
     assert state.finished is not None
-    assert (state.attempt, state.finished.answer, state.iteration) == (2, "Better.", 2)
+    assert (state.attempt, state.finished.answer, state.iteration) == (2, "Better.", 3)
 
 
 async def test_a_secret_reaches_neither_journal_nor_answer() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from zoneinfo import ZoneInfo
@@ -45,14 +45,20 @@ class Stage:
         state, _ = await self.journal.open(a_request(RUN, **changes))  # type: ignore[arg-type]  # fields of the request
         return state
 
-    def engine(self, *replies: ModelReply, worker: str = "one", model: Model | None = None) -> Engine:
+    def engine(
+        self,
+        *replies: ModelReply,
+        worker: str = "one",
+        model: Model | None = None,
+        models: Mapping[str, Model] | None = None,
+    ) -> Engine:
         player = model or ScriptedModel(*replies)
         world = World(
             clock=self.clock,
             journal=self.journal,
             views=self.journal,
             toolbox=self.hands,
-            models=lambda _: player,
+            models=lambda _, name: models[name] if models else player,
             policies=lambda state: policy_of(state.job, state.request.level),
             learn=lambda state: self.learned.append(state.run_id),
             redact=lambda text: text.replace("hunter2-hunter2", "[redacted]"),

@@ -1,0 +1,109 @@
+"""What one more call of the model may cost, decided before it is made: no ceiling is passed and noticed afterwards.
+
+A reply is bounded to what is left, and where what is left is too little for one, the run ends with what it has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from kova_auto.core.estimate import next_input, next_uncached
+from kova_auto.core.job import Outcome
+from kova_auto.core.limits import Reached
+from kova_auto.core.pin import ModelPin
+from kova_auto.core.price import affordable_tokens
+from kova_auto.core.state import RunState
+
+SMALLEST_REPLY: Final = 512
+"""Tokens; a reply that may not even have these is not asked for."""
+LARGEST_REPLY: Final = 32_768
+"""Tokens that are asked for at most, where the model could give more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Say that the model may be called; `max_output_tokens` is None where nothing bounds its reply."""
+
+    max_output_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """Hold what a run may still spend, in USD, and which ceiling says so."""
+
+    left: float
+    key: str
+    limit: float
+
+
+def next_call(state: RunState, pin: ModelPin) -> Room | Reached:
+    """Return what room there is for a reply of this model, or the ceiling that forbids to ask for it."""
+    limits, attempt = state.job.limits, state.attempt_spent
+    if len(state.replies) - state.first_reply >= limits.iterations:
+        return _over(f"limits.iterations = {limits.iterations} is reached")
+    used = sum(spent.usage.counted for spent in attempt)
+    if used >= limits.tokens:
+        return _over(f"{used} tokens were used (limits.tokens = {limits.tokens})")
+    left = limits.tokens - used - next_uncached(state)
+    if left < SMALLEST_REPLY:
+        return _over(f"{used} tokens were used, and the next call would pass limits.tokens = {limits.tokens}")
+    bounds = [left] if left < LARGEST_REPLY else []
+    match _affordable(state, pin):
+        case Reached() as reached:
+            return reached
+        case int(tokens):
+            bounds.append(tokens)
+        case None:
+            pass
+    if most := pin.capability.max_output:
+        bounds.append(min(most, LARGEST_REPLY))
+    return Room(min(bounds, default=None))
+
+
+def _over(reason: str) -> Reached:
+    return Reached(Outcome.BUDGET_EXCEEDED, reason)
+
+
+def _affordable(state: RunState, pin: ModelPin) -> int | Reached | None:
+    """Return how many tokens of a reply the money is good for; None where money does not bound it."""
+    money, price = money_left(state), pin.price
+    if money.left <= 0:
+        return _over(f"{money.limit - money.left:.4f} USD were spent ({money.key} = {money.limit:g})")
+    if price is None:
+        return None
+    tokens = affordable_tokens(price, money.left, next_input(state))
+    if tokens is not None and tokens < SMALLEST_REPLY:
+        return _over(f"{money.left:.4f} USD are left, and the next call would pass {money.key} = {money.limit:g}")
+    return tokens if tokens is not None and tokens < LARGEST_REPLY else None
+
+
+def money_left(state: RunState) -> Money:
+    """Return the tighter of the two ceilings in money; what was spent at an unknown price counts nothing."""
+    limits = state.job.limits
+    attempt = sum(spent.usage.cost_usd or 0.0 for spent in state.attempt_spent)
+    day = state.request.day_spent_usd + sum(spent.usage.cost_usd or 0.0 for spent in state.spent)
+    return min(
+        Money(limits.cost_usd - attempt, "limits.cost_usd", limits.cost_usd),
+        Money(limits.cost_usd_per_day - day, "limits.cost_usd_per_day", limits.cost_usd_per_day),
+        key=lambda money: money.left,
+    )
+
+
+def used_up(state: RunState, ran_s: float) -> tuple[float, str]:
+    """Return how much of its tightest ceiling an attempt has used, 1 being all of it, and what that ceiling is.
+
+    Args:
+        state: Of the run.
+        ran_s: Its running time, seconds.
+    """
+    limits = state.job.limits
+    replies, money = len(state.replies) - state.first_reply, money_left(state)
+    # The last reply that there may be is to be one that knows it, also where four fifths are no whole number.
+    iterations = 1.0 if replies == limits.iterations - 1 > 0 else replies / limits.iterations
+    return max(
+        (ran_s / limits.timeout.total_seconds(), "its running time"),
+        (iterations, "the replies it may have"),
+        (sum(spent.usage.counted for spent in state.attempt_spent) / limits.tokens, "the tokens it may use"),
+        (1 - money.left / money.limit, "the money it may spend"),
+    )

@@ -1,0 +1,64 @@
+"""How many tokens a request will be, roughly: the provider's last count, and a quarter of the characters since.
+
+No tokenizer of a provider is at hand; what it counted itself is the best that is known, and it corrects every guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from kova_auto.core.ids import CallId
+from kova_auto.core.message import ImagePart, Part, TextPart
+from kova_auto.core.state import RunState
+
+CHARS: Final = 4
+"""Characters per token, over languages and code."""
+IMAGE: Final = 1_200
+PER_MESSAGE: Final = 4
+
+
+def tokens_of(parts: Iterable[Part]) -> int:
+    """Return roughly how many tokens a message's parts are."""
+    chars = images = 0
+    for part in parts:
+        if isinstance(part, TextPart):
+            chars += len(part.text)
+        else:
+            images += isinstance(part, ImagePart)
+    return -(-chars // CHARS) + images * IMAGE + PER_MESSAGE
+
+
+def next_input(state: RunState) -> int:
+    """Return roughly how many tokens the next request of this attempt has."""
+    replies = state.replies[state.first_reply :]
+    if not replies or not replies[-1].reply.usage.input_tokens:
+        return _from_the_start(state)
+    usage = replies[-1].reply.usage
+    told = sum(_told(state, call) for call in state.open_calls)
+    return usage.input_tokens + usage.output_tokens + told
+
+
+def next_uncached(state: RunState) -> int:
+    """Return roughly how many tokens of the next request no cache serves, judged by the last one."""
+    replies = state.replies[state.first_reply :]
+    known = replies[-1].reply.usage if replies else None
+    cached = known.input_tokens if known and known.cache_read_tokens else 0
+    return max(next_input(state) - cached, 0)
+
+
+def _told(state: RunState, call_id: CallId) -> int:
+    result = state.call(call_id).result
+    return tokens_of(result.parts) if result else 0
+
+
+def _from_the_start(state: RunState) -> int:
+    context = state.context
+    if context is None:
+        return 0
+    chars = len(context.system) + sum(len(spec.description) + len(repr(spec.parameters)) for spec in context.tools)
+    said = 0
+    for reply in state.replies[state.first_reply :]:
+        said += -(-len(reply.reply.text) // CHARS)
+        said += sum(-(-len(repr(call.args)) // CHARS) + _told(state, call.id) for call in reply.calls)
+    return -(-chars // CHARS) + tokens_of(context.prompt) + said

@@ -1,0 +1,109 @@
+"""Call a model: with what has been said, within what is left to spend, and with a word on what went wrong."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+
+from kova_auto.core.context.asides import asides
+from kova_auto.core.errors import ConfigError, ModelError
+from kova_auto.core.event import ModelCallFailed, ModelCallStarted, ModelReplied
+from kova_auto.core.fault import Fault
+from kova_auto.core.ids import call_id
+from kova_auto.core.limits import running_s
+from kova_auto.core.message import (
+    CallRequest,
+    ModelReply,
+    ModelRequest,
+    ReplyDone,
+    TextDelta,
+    ToolCall,
+    Usage,
+)
+from kova_auto.core.patience import LONGEST_S, again_at
+from kova_auto.core.price import cost_usd
+from kova_auto.core.run import RunState
+from kova_auto.core.step import CallModel
+from kova_auto.engine.conversation import conversation, images_of, request_hash, request_of
+from kova_auto.engine.entry import Entries, Entry
+from kova_auto.engine.world import World
+
+
+async def call_model(step: CallModel, state: RunState, world: World) -> Entries:
+    """Ask a model for a reply, announced before and told after, whatever came of it."""
+    now = world.clock.now()
+    aside = asides(state, running_s(state, now))
+    images = {key: await world.journal.blob(key) for key in images_of(conversation(state))}
+    request = request_of(state, step, images, aside.texts)
+    yield Entry(
+        ModelCallStarted(
+            at=now,
+            iteration=step.iteration,
+            model=step.model,
+            request_hash=request_hash(request),
+            max_output_tokens=step.max_output_tokens,
+            asides=aside.texts,
+            hurries=aside.hurries,
+        )
+    )
+    partial: list[str] = []
+    try:
+        reply = await _reply(request, step.model, state, world, partial)
+    except (ModelError, ConfigError) as exc:
+        yield Entry(_failed(exc, "".join(partial), step, state, world))
+        return
+    clean = reply.model_copy(
+        update={
+            "text": world.redact(reply.text),
+            "reasoning": world.redact(reply.reasoning),
+            "stop_detail": world.redact(reply.stop_detail),
+            "usage": _priced(reply.usage, step.model, state),
+        }
+    )
+    calls = tuple(_numbered(ask, step.iteration, index) for index, ask in enumerate(reply.calls, start=1))
+    yield Entry(ModelReplied(at=world.clock.now(), iteration=step.iteration, reply=clean, calls=calls))
+
+
+async def _reply(request: ModelRequest, model: str, state: RunState, world: World, partial: list[str]) -> ModelReply:
+    async with aclosing(world.models(state, model).stream(request)) as chunks:
+        async for chunk in chunks:
+            if isinstance(chunk, ReplyDone):
+                return chunk.reply
+            if isinstance(chunk, TextDelta):
+                partial.append(chunk.text)
+    msg = "the stream ended without its end"
+    raise ModelError(msg, fault=Fault.TRUNCATED)
+
+
+def _priced(usage: Usage, model: str, state: RunState) -> Usage:
+    """Return a count with its cost, at the price that the run began with; one that has a cost keeps it."""
+    price = next((pin.price for pin in state.request.pins if pin.name == model), None)
+    if usage.cost_usd is not None or price is None:
+        return usage
+    return usage.model_copy(update={"cost_usd": cost_usd(price, usage)})
+
+
+def _failed(
+    exc: ModelError | ConfigError, partial: str, step: CallModel, state: RunState, world: World
+) -> ModelCallFailed:
+    now, message = world.clock.now(), str(exc)
+    known = exc if isinstance(exc, ModelError) else ModelError(message, fault=Fault.SETTINGS)
+    retry_at = again_at(state, known.fault, known.retry_after_s, now)
+    if retry_at is None and (known.retry_after_s or 0) > LONGEST_S:
+        message += f" (it asks to wait {known.retry_after_s:.0f} s; a run waits {LONGEST_S:.0f} s at most)"
+    return ModelCallFailed(
+        at=now,
+        iteration=step.iteration,
+        error=type(exc).__name__.removesuffix("Error"),
+        message=world.redact(message),
+        retryable=retry_at is not None,
+        retry_at=retry_at,
+        partial_text=world.redact(partial),
+        fault=known.fault,
+        status=known.status,
+        request_id=known.request_id,
+        usage=_priced(known.spent, step.model, state) if known.spent else None,
+    )
+
+
+def _numbered(ask: CallRequest, iteration: int, index: int) -> ToolCall:
+    return ToolCall(id=call_id(iteration, index), **dict(ask))
