@@ -1,0 +1,1 @@
+"""Anthropic Messages, and what other servers make of it."""
