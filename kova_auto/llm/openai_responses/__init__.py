@@ -1,0 +1,1 @@
+"""Speak OpenAI's Responses, without anything being kept at the provider."""

@@ -1,0 +1,262 @@
+"""Read a Responses stream: events in, pieces to show and one whole reply out; pure.
+
+A reply is whole once the response itself has ended; whatever a stream brought before it broke off is none. One JSON
+body instead of a stream is a response that has ended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from pydantic import JsonValue
+
+from kova_auto.core.errors import ModelError, ModelUnavailableError
+from kova_auto.core.fault import Fault
+from kova_auto.core.message import (
+    CallDelta,
+    CallRequest,
+    ModelChunk,
+    ModelReply,
+    ModelRequest,
+    ReasoningDelta,
+    TextDelta,
+    Usage,
+)
+from kova_auto.core.provider import Provider
+from kova_auto.core.stop_reason import StopReason
+from kova_auto.llm.arguments import is_storable, requested
+from kova_auto.llm.estimate import estimated
+from kova_auto.llm.faults import Problem, failure_of, problem_in
+from kova_auto.llm.openai_responses.items import CALLS, Item, Items, items_in, parts_of, text_at, written_by
+from kova_auto.llm.openai_responses.usage import usage_of
+from kova_auto.llm.piece import object_in
+from kova_auto.llm.redaction import shown
+from kova_auto.llm.sse import SseEvent
+
+# Events that bring text: the part of an item that they belong to, and where its number stands.
+_TEXTS: Final = {
+    "response.output_text": ("output_text", "content_index"),
+    "response.refusal": ("refusal", "content_index"),
+    "response.reasoning_text": ("reasoning_text", "content_index"),
+    "response.reasoning_summary_text": ("summary_text", "summary_index"),
+    "response.function_call_arguments": ("arguments", ""),
+    "response.custom_tool_call_input": ("input", ""),
+}
+_PARTS: Final = {"response.content_part.done": "content_index", "response.reasoning_summary_part.done": "summary_index"}
+_ENDS: Final = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
+_CUT: Final = {
+    "max_output_tokens": StopReason.LENGTH,
+    "max_tokens": StopReason.LENGTH,
+    "max_messages": StopReason.LENGTH,
+    "content_filter": StopReason.REFUSED,
+}
+_ERRORS: Final = frozenset({"error", "response.error"})
+
+
+class ResponsesDecoder:
+    """Read one stream."""
+
+    def __init__(self, provider: Provider, request: ModelRequest) -> None:
+        """Begin a stream that answers `request`."""
+        self.progress = 0
+        self.ended = False
+        self.closed = False
+        self._provider, self._request = provider, request
+        self._items = Items()
+        self._output: list[Item] = []
+        self._final: list[Item] = []
+        self._cut: StopReason | None = None
+        self._reason = ""
+        self._usage: Usage | None = None
+        self._model, self._id = "", ""
+
+    def feed(self, event: SseEvent) -> list[ModelChunk]:
+        """Return what can be shown of an event.
+
+        Raises:
+            ModelError: The event says that something went wrong, or is none of this protocol.
+        """
+        if event.data.strip() == "[DONE]":
+            self.closed = True
+            return []
+        body = object_in(self._provider, event.data)
+        kind = text_at(body, "type") or event.name
+        self._refuse_error(kind, body)
+        response = body if _is_response(body) else body.get("response")
+        if not isinstance(response, dict):
+            return self._piece(kind, body)
+        self._note(response)
+        is_end = kind in _ENDS or (response is body and body.get("status") not in ("queued", "in_progress"))
+        return self._end(kind, response) if is_end else []
+
+    @property
+    def spent(self) -> Usage | None:
+        """Return what has been used so far, as the provider said it."""
+        return self._usage
+
+    def reply(self, request_id: str = "") -> ModelReply:
+        """Return the whole reply.
+
+        Raises:
+            ModelUnavailableError: The stream broke off.
+        """
+        if not self.ended:
+            msg = f"{self._provider.name} broke the answer off before its end"
+            raise ModelUnavailableError(msg, fault=Fault.TRUNCATED)
+        text, reasoning, refusals = _said(self._output), _thought(self._output), _every(self._output, "refusal")
+        cut = self._cut or (StopReason.REFUSED if refusals else self._silent_cut())
+        calls = self._calls(whole=cut is None)
+        stop = cut or (StopReason.TOOL_CALLS if calls else StopReason.END)
+        refusal = "".join(refusals)
+        written = len(text) + len(reasoning) + len(refusal) + sum(len(written_by(item)) for item in self._output)
+        return ModelReply(
+            text=text or refusal,
+            reasoning=reasoning,
+            calls=calls,
+            stop=stop,
+            stop_detail=(refusal or self._reason or "refusal") if stop is StopReason.REFUSED else "",
+            usage=self._usage or estimated(self._request, written),
+            model=f"{self._provider.name}/{self._model or self._request.model}",
+            request_id=request_id or self._id,
+            raw=self._kept(),
+        )
+
+    def _silent_cut(self) -> StopReason | None:
+        """Return that the reply was cut where it is as long as it may be; some servers call that completed."""
+        limit = self._request.max_output_tokens
+        is_full = limit is not None and self._usage is not None and self._usage.output_tokens >= limit
+        return StopReason.LENGTH if is_full else None
+
+    def _calls(self, *, whole: bool) -> tuple[CallRequest, ...]:
+        return tuple(
+            _requested(item, whole=whole and item.get("status") != "incomplete")
+            for item in self._output
+            if item.get("type") in CALLS
+        )
+
+    def _kept(self) -> JsonValue:
+        output = self._items.whole() or self._final
+        form: JsonValue = {
+            "provider": self._provider.name,
+            "model": self._request.model,
+            "output": list[JsonValue](output),
+        }
+        return form if output and is_storable(form) else None
+
+    def _refuse_error(self, kind: str, body: Item) -> None:
+        problem = None
+        if kind in _ERRORS:
+            flat: Item = {"error": {key: value for key, value in body.items() if key != "type"}}
+            problem = problem_in(body if body.get("error") else flat) or Problem("")
+        elif not kind and not _is_response(body):
+            problem = problem_in(body)
+        if problem is not None:
+            raise self._failure(problem)
+
+    def _failure(self, problem: Problem) -> ModelError:
+        # A picture, or where the data may lie: no rule of words tells these from what may pass.
+        is_final = any("image" in code or "residency" in code for code in problem.codes)
+        return failure_of(self._provider, replace(problem, status=400) if is_final else problem)
+
+    def _note(self, response: Item) -> None:
+        self._usage = usage_of(response) or self._usage
+        self._model = text_at(response, "model") or self._model
+        self._id = text_at(response, "id") or self._id
+
+    def _end(self, kind: str, response: Item) -> list[ModelChunk]:
+        status, error = response.get("status"), response.get("error")
+        if kind == "response.failed" or status == "failed" or error:
+            raise self._failure(problem_in({"error": error}) or Problem(""))
+        details = response.get("incomplete_details")
+        self._reason = text_at(details, "reason") if isinstance(details, dict) else ""
+        if self._reason or kind == "response.incomplete" or status in ("incomplete", "cancelled"):
+            self._cut = _CUT.get(self._reason)
+            if self._cut is None:
+                why = shown(
+                    self._provider, self._reason or ("cancelled" if status == "cancelled" else "no reason given")
+                )
+                msg = f"{self._provider.name} ended its answer early: {why}"
+                raise ModelUnavailableError(msg, fault=Fault.TRUNCATED)
+        final = items_in(response.get("output"))
+        chunks = [] if self._items.slots else [part for item in final for part in self._finish(item, None)]
+        self._output, self._final = self._items.output(final), final
+        self.ended = self.closed = True
+        return chunks
+
+    def _piece(self, kind: str, body: Item) -> list[ModelChunk]:
+        item, index = body.get("item"), body.get("output_index")
+        if kind == "response.output_item.added" and isinstance(item, dict):
+            self._items.begin(item, index)
+            return [CallDelta(name=text_at(item, "name"))] if item.get("type") in CALLS else []
+        if kind == "response.output_item.done" and isinstance(item, dict):
+            return self._finish(item, index)
+        if kind in _PARTS and isinstance(part := body.get("part"), dict):
+            return self._text(body, text_at(part, "type"), _PARTS[kind], part, whole=True)
+        base, _, step = kind.rpartition(".")
+        if base in _TEXTS and step in ("delta", "done"):
+            return self._text(body, *_TEXTS[base], body, whole=step == "done")
+        return []
+
+    def _text(self, body: Item, kind: str, number: str, said: Item, *, whole: bool) -> list[ModelChunk]:
+        """Take a piece of a text, or all of it; show what has not been shown."""
+        part = self._items.part(text_at(body, "item_id"), body.get("output_index"), kind, body.get(number))
+        if not whole:
+            delta = said.get("delta")
+            return self._shown(kind, part.pieces.add(delta if isinstance(delta, str) else ""))
+        known = part.text
+        key = kind if kind in ("refusal", "arguments", "input") else "text"
+        if isinstance(said.get(key), str):
+            part.whole = text_at(said, key)
+        return [] if known else self._shown(kind, part.text)
+
+    def _finish(self, item: Item, index: JsonValue) -> list[ModelChunk]:
+        known = len(self._items.slots)
+        slot = self._items.finish(item, index)
+        chunks: list[ModelChunk] = []
+        if item.get("type") in CALLS and len(self._items.slots) > known:
+            chunks.append(CallDelta(name=text_at(item, "name")))
+        if not slot.texts:
+            for kind in ("summary_text", "reasoning_text", "output_text", "refusal"):
+                chunks += self._shown(kind, "".join(parts_of(item, kind)))
+            self._shown("arguments", written_by(item))
+        return chunks
+
+    def _shown(self, kind: str, text: str) -> list[ModelChunk]:
+        if not text:
+            return []
+        self.progress += 1
+        match kind:
+            case "output_text" | "refusal":
+                return [TextDelta(text=text)]
+            case "reasoning_text" | "summary_text":
+                return [ReasoningDelta(text=text)]
+            case _:
+                return []
+
+
+def _is_response(body: Item) -> bool:
+    return body.get("object") == "response" or ("type" not in body and isinstance(body.get("output"), list))
+
+
+def _requested(item: Item, *, whole: bool) -> CallRequest:
+    name, call_id, text = text_at(item, "name"), text_at(item, "call_id"), written_by(item)
+    if item.get("type") == "function_call":
+        return requested(name, text, call_id, whole=whole)
+    return CallRequest(tool=name, unparsed=text, provider_id=call_id)  # Free text is nobody's arguments here.
+
+
+def _every(items: list[Item], kind: str) -> list[str]:
+    return [text for item in items for text in parts_of(item, kind)]
+
+
+def _said(items: list[Item]) -> str:
+    """Return the text; where some of it is marked as the final answer, what was said on the way is none of it."""
+    messages = [item for item in items if item.get("type") == "message"]
+    answers = [item for item in messages if item.get("phase") == "final_answer"] or messages
+    return "\n\n".join(text for item in answers if (text := "".join(parts_of(item, "output_text"))))
+
+
+def _thought(items: list[Item]) -> str:
+    """Return the reasoning in full where it is given, else its summary."""
+    return "\n\n".join(_every(items, "reasoning_text") or _every(items, "summary_text"))
