@@ -48,6 +48,10 @@ def open_model(
             from kova_auto.llm.openai_chat.wire import OpenAiChat
 
             return HttpModel(provider, OpenAiChat())
+        case WireProtocol.OPENAI_RESPONSES:
+            from kova_auto.llm.openai_responses.wire import OpenAiResponses
+
+            return HttpModel(provider, OpenAiResponses())
         case WireProtocol.ANTHROPIC_MESSAGES:
             from kova_auto.llm.anthropic_messages.wire import AnthropicMessages
 
