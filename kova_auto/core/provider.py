@@ -225,6 +225,7 @@ _HOSTED: Final = (
     ("together", "https://api.together.xyz/v1", "TOGETHER_API_KEY", "", _PLAIN),
     ("fireworks", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY", "", _PLAIN),
 )
+_CHECKED_AT: Final = {"openrouter": "key"}  # Its list of models is there for everybody.
 _LOCAL: Final = (
     ("ollama", "http://127.0.0.1:11434/v1"),
     ("vllm", "http://127.0.0.1:8000/v1"),
@@ -235,7 +236,15 @@ _LOCAL: Final = (
 
 def _table() -> dict[str, Provider]:
     hosted = {
-        name: Provider(name=name, base_url=url, needs_key=True, key_env=variable, default_model=model, dialect=dialect)
+        name: Provider(
+            name=name,
+            base_url=url,
+            needs_key=True,
+            key_env=variable,
+            default_model=model,
+            dialect=dialect,
+            check_path=_CHECKED_AT.get(name, "models"),
+        )
         for name, url, variable, model, dialect in _HOSTED
     }
     return {_CLAUDE.name: _CLAUDE} | hosted | {name: Provider(name=name, base_url=url) for name, url in _LOCAL}
