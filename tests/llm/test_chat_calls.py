@@ -86,6 +86,15 @@ SHAPES: dict[str, tuple[list[Chunk], tuple[CallRequest, ...]]] = {
         ],
         TWO,
     ),
+    "the index drifts, and nothing else tells": (
+        [
+            calls(fragment("", index=0, id="id-a", name="read")),
+            *(calls(fragment(part, index=1 + at)) for at, part in enumerate(cut(A_TEXT))),
+            calls(fragment("", index=7, id="id-b", name="glob")),
+            calls(fragment(B_TEXT, index=8)),
+        ],
+        TWO,
+    ),
     "one id for two calls": (
         [calls(fragment(A_TEXT, index=0, id="id", name="read"), fragment(B_TEXT, index=1, id="id", name="glob"))],
         (asked("read", "id", path="a"), asked("glob", "id", path="b", limit=3)),

@@ -102,7 +102,10 @@ class Calls:
             last = self.slots[-1] if self.slots else None
             renamed = last and fragment.name and last.name and fragment.name != last.name
             return None if renamed else _unless_another(last, fragment)
-        return _unless_another(self._last(lambda slot: slot.index == fragment.index), fragment)
+        numbered = self._last(lambda slot: slot.index == fragment.index)
+        if numbered is None and not fragment.name:  # A call begins with its name: here the number alone has drifted.
+            numbered = self.slots[-1] if self.slots else None
+        return _unless_another(numbered, fragment)
 
     def _last(self, fits: Callable[[Slot], bool]) -> Slot | None:
         return next((slot for slot in reversed(self.slots) if fits(slot)), None)
