@@ -5,12 +5,12 @@ A reply is whole once a finish reason or `[DONE]` came; whatever text a stream b
 
 from __future__ import annotations
 
-import json
 from typing import Final
 
 from pydantic import JsonValue
 
 from kova_auto.core.errors import ModelUnavailableError
+from kova_auto.core.fault import Fault
 from kova_auto.core.message import (
     CallDelta,
     ModelChunk,
@@ -26,19 +26,13 @@ from kova_auto.llm.faults import Problem, failure_of, problem_in
 from kova_auto.llm.openai_chat.calls import Calls, fragment_of
 from kova_auto.llm.openai_chat.echo import kept_form, take
 from kova_auto.llm.openai_chat.usage import UsageCount
+from kova_auto.llm.piece import object_in
 from kova_auto.llm.redaction import shown
 from kova_auto.llm.sse import SseEvent
 from kova_auto.llm.unicode import Pieces, mended
 
 Chunk = dict[str, JsonValue]
 
-
-def _no_number(text: str) -> float:
-    msg = f"{text} is no JSON"
-    raise ValueError(msg)
-
-
-_JSON: Final = json.JSONDecoder(parse_constant=_no_number)
 
 # What servers write as finish_reason, in lower case. An end that nobody here knows is no end to build on.
 _ENDS: Final[dict[str, StopReason]] = {
@@ -51,6 +45,7 @@ _ENDS: Final[dict[str, StopReason]] = {
     ),
 }
 _CUT: Final = frozenset({StopReason.LENGTH, StopReason.REFUSED})
+_BROKEN: Final = {"network_error": Fault.NETWORK, "insufficient_system_resource": Fault.OVERLOADED}
 
 
 class ChatDecoder:
@@ -67,6 +62,7 @@ class ChatDecoder:
         self._usage = UsageCount()
         self._kept: Chunk = {}
         self._finish = ""
+        self._filtered: set[str] = set()
         self._model, self._id = "", ""
 
     def feed(self, event: SseEvent) -> list[ModelChunk]:
@@ -100,7 +96,7 @@ class ChatDecoder:
         """
         if not self.ended:
             msg = f"{self._provider.name} broke the answer off before its end"
-            raise ModelUnavailableError(msg)
+            raise ModelUnavailableError(msg, fault=Fault.TRUNCATED)
         stop = self._stop()
         calls = self._calls.requests(whole=stop not in _CUT)
         written = self._text.size + self._reasoning.size + sum(slot.arguments.size for slot in self._calls.slots)
@@ -110,6 +106,7 @@ class ChatDecoder:
             reasoning=self._reasoning.text(),
             calls=calls,
             stop=stop,
+            stop_detail=self._stop_detail() if stop is StopReason.REFUSED else "",
             usage=self._usage.usage(self._request, written),
             model=f"{self._provider.name}/{self._model or self._request.model}",
             request_id=request_id or self._id,
@@ -117,24 +114,24 @@ class ChatDecoder:
         )
 
     def _chunk(self, event: SseEvent) -> Chunk:
-        try:
-            chunk = _JSON.decode(event.data)
-        except (ValueError, RecursionError):
-            msg = f"{self._provider.name} sent a piece that is no JSON: {shown(self._provider, event.data[:200])}"
-            raise ModelUnavailableError(msg) from None
-        problem = problem_in(chunk)
-        if problem is None and event.name == "error":
-            problem = problem_in({"error": chunk}) or Problem("")
-        if problem is not None:
-            raise failure_of(self._provider, problem)
-        if not isinstance(chunk, dict):
-            msg = f"{self._provider.name} sent a piece that is no object: {shown(self._provider, event.data[:200])}"
-            raise ModelUnavailableError(msg)
+        chunk = object_in(self._provider, event.data)
+        if "error" in chunk or "detail" in chunk or "choices" not in chunk:
+            self._refuse(chunk)
+        if event.name == "error":
+            raise failure_of(self._provider, problem_in({"error": chunk}) or Problem(""))
         return chunk
+
+    def _refuse(self, said: Chunk) -> None:
+        if problem := problem_in(said):
+            raise failure_of(self._provider, problem)
 
     def _choice(self, choice: Chunk) -> list[ModelChunk]:
         if choice.get("index") not in (0, None):
             return []
+        if "error" in choice:  # What a router says when the one behind it breaks off.
+            self._refuse(choice)
+        if filtered := choice.get("content_filter_results"):
+            self._filtered |= _filtered(filtered)
         delta = choice.get("delta", choice.get("message"))
         chunks = self._delta(delta) if isinstance(delta, dict) else []
         if finish := _str(choice.get("finish_reason")).lower():
@@ -180,17 +177,23 @@ class ChatDecoder:
         has_calls = bool(self._calls.slots)
         if not self._finish and not self.progress:
             msg = f"{self._provider.name} ended its answer without having said anything"
-            raise ModelUnavailableError(msg)
+            raise ModelUnavailableError(msg, fault=Fault.MALFORMED)
         stop = _ENDS.get(self._finish or "stop")
         if stop is None:
             msg = f"{self._provider.name} ended its answer because of {shown(self._provider, self._finish)!r}"
-            raise ModelUnavailableError(msg)
+            raise ModelUnavailableError(msg, fault=_BROKEN.get(self._finish, Fault.SERVER))
         if stop in _CUT or self._refusal.size:
             return stop if stop in _CUT else StopReason.REFUSED
         if stop is StopReason.TOOL_CALLS and not has_calls:
             msg = f"{self._provider.name} said that the model calls tools, and named none"
-            raise ModelUnavailableError(msg)
+            raise ModelUnavailableError(msg, fault=Fault.MALFORMED)
         return StopReason.TOOL_CALLS if has_calls else StopReason.END
+
+    def _stop_detail(self) -> str:
+        """Return why there is no answer, as the provider says it: its category, and what it explained."""
+        why = self._finish if _ENDS.get(self._finish) is StopReason.REFUSED else "refusal"
+        said = self._refusal.text() or ", ".join(sorted(self._filtered))
+        return shown(self._provider, f"{why}: {said}" if said else why)
 
 
 def _str(value: JsonValue) -> str:
@@ -210,3 +213,9 @@ def _content(content: JsonValue) -> tuple[str, str]:
         else:
             text += _str(part.get("text"))
     return text, thought
+
+
+def _filtered(results: JsonValue) -> set[str]:
+    """Return the categories that a filter found."""
+    found = results.items() if isinstance(results, dict) else ()
+    return {mended(category) for category, result in found if isinstance(result, dict) and result.get("filtered")}
