@@ -1,66 +1,114 @@
 """Carry one protocol's requests over HTTP, and nothing else: no retry, no redirect, no cookie, no log line.
 
-httpx's transport is used without its client, which would add all of that.
+A request is asked again at once only where the provider refused a part of it that can be left out or said otherwise.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
-import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import aclosing, asynccontextmanager
+import re
+from asyncio import Semaphore
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import Final
+from urllib.parse import urlsplit
 
-import certifi
 import httpx
 from pydantic import JsonValue
 
 from kova_auto import __version__
-from kova_auto.core.errors import ModelError, ModelRefusedError, ModelUnavailableError
-from kova_auto.core.message import ModelChunk, ModelRequest, ReplyDone
-from kova_auto.core.provider import Provider
-from kova_auto.llm.body import EncodingError, plain
+from kova_auto.core.errors import ContextOverflowError, ModelError, ModelRefusedError, ModelUnavailableError
+from kova_auto.core.fault import Fault
+from kova_auto.core.message import ModelChunk, ModelReply, ModelRequest, ReplyDone, Usage
+from kova_auto.core.provider import Provider, Timeouts
+from kova_auto.llm.answer import complaint_of, events, parsed, text_of
+from kova_auto.llm.body import EncodingError
+from kova_auto.llm.breaker import Breaker, Timer
+from kova_auto.llm.capability import capability
+from kova_auto.llm.concessions import Concessions
+from kova_auto.llm.estimate import estimate
 from kova_auto.llm.faults import Problem, failure_of, problem_in
+from kova_auto.llm.overflow import overflowed_silently
 from kova_auto.llm.retry_after import retry_after_s
-from kova_auto.llm.sse import EventTooLargeError, SseEvent, SseReader
+from kova_auto.llm.sse import EventTooLargeError
+from kova_auto.llm.transport import open_transport, said_of
+from kova_auto.llm.unicode import mended
 from kova_auto.llm.waiting import Waiting
-from kova_auto.llm.wire import Decoder, Wire
+from kova_auto.llm.wire import Wire
 
-MAX_ERROR_BYTES: Final = 65_536
-MAX_ANSWER_BYTES: Final = 256 * 1024 * 1024
-AFTER_END_S: Final = 5.0  # for the count of tokens that may follow a finish reason
-DRAIN_S: Final = 0.2  # for the end of a body that is over, so that its connection can be used again
+CHECK_S: Final = 10.0
+_OURS: Final = frozenset({"content-length", "transfer-encoding"})  # They say where a body ends.
+_DEPLOYMENT: Final = re.compile(r"/deployments/[^/]+/\Z")  # Azure's: models are listed beside it
+
+Body = dict[str, JsonValue]
 
 
 class HttpModel:
     """Speak to one provider over connections that it keeps; use it in one event loop, and close it there."""
 
-    def __init__(self, provider: Provider, wire: Wire) -> None:
-        """Prepare; nothing is opened before the first call."""
-        self._provider, self._wire = provider, wire
-        self._slots = asyncio.Semaphore(provider.max_concurrent)
+    def __init__(self, provider: Provider, wire: Wire, timer: Timer | None = None) -> None:
+        """Prepare; nothing is opened before the first call.
+
+        Args:
+            provider: Who is asked.
+            wire: In which protocol.
+            timer: How time passes while a provider rests; None for the event loop's.
+        """
+        self._provider, self._wire, self._timer = provider, wire, timer
+        self._headers = {key.lower(): value for key, value in provider.headers.items() if key.lower() not in _OURS}
+        self._slots = Semaphore(provider.max_concurrent)
+        self._concessions = Concessions(wire)
+        self._breakers: dict[str, Breaker] = {}  # by model: providers count and limit each of them apart
+        self._windows: dict[str, int | None] = {}
         self._opened: httpx.AsyncHTTPTransport | None = None
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelChunk, None]:
         """Yield the reply as it arrives; the last chunk is `ReplyDone`.
 
         Raises:
-            ModelError: There is no whole reply.
+            ModelError: There is no whole reply. It holds what was used until then, where the provider said so.
         """
         decoder = self._wire.decoder(self._provider, request)
         clock = Waiting(self._provider.timeouts)
-        async with self._slots, self._answer(request, clock) as answer:
-            async with aclosing(_events(answer, decoder, clock)) as events:
-                async for event in events:
-                    before = decoder.progress
-                    for chunk in decoder.feed(event):
-                        yield chunk
-                    if decoder.progress > before:
-                        clock.progressed()
-            reply = decoder.reply(answer.headers.get("x-request-id", ""))
+        request_id = ""
+        try:
+            async with self._slots, self._breaker(request.model).turn() as turn, self._answer(request, clock) as answer:
+                request_id = _request_id(answer)
+                async with aclosing(events(answer, decoder, clock)) as stream:
+                    async for event in stream:
+                        before = decoder.progress
+                        for chunk in decoder.feed(event):
+                            yield chunk
+                        if decoder.progress > before:
+                            clock.progressed()
+                            turn.answered()
+                reply = decoder.reply(request_id)
+                self._refuse_overflow(request.model, reply, decoder.spent)
+        except ModelError as exc:
+            exc.request_id, exc.spent = exc.request_id or request_id, decoder.spent
+            raise
         yield ReplyDone(reply=reply)
+
+    async def check(self) -> tuple[str, ...]:
+        """Ask what costs nothing; return the models that the provider lists, none where it lists none.
+
+        Raises:
+            ModelError: The key or the address is not good, or nobody is there; its fault says which.
+        """
+        waits = Timeouts(connect_s=CHECK_S, first_token_s=CHECK_S, total_s=CHECK_S)
+        clock = Waiting(waits)
+        with self._named_failures(clock):
+            async with self._sent(self._request("GET", self._check_url(), waits), clock) as answer:
+                if not answer.is_success:
+                    problem = await _problem(answer, clock)
+                    raise failure_of(self._provider, problem, answer.status_code, request_id=_request_id(answer))
+                body = parsed(await text_of(answer, clock))
+        if refused := problem_in(body):
+            raise failure_of(self._provider, refused)
+        if body is None:
+            msg = f"{self._provider.name} did not answer in JSON: check its base_url"
+            raise ModelUnavailableError(msg, fault=Fault.MALFORMED)
+        return _listed(body)
 
     async def aclose(self) -> None:
         """Close the connections; safe to call twice."""
@@ -68,159 +116,121 @@ class HttpModel:
             await self._opened.aclose()
             self._opened = None
 
+    def _breaker(self, model: str) -> Breaker:
+        if (found := self._breakers.get(model)) is None:
+            found = self._breakers[model] = Breaker(f"{self._provider.name}/{model}", self._timer)
+        return found
+
+    def _window(self, model: str) -> int | None:
+        if model not in self._windows:
+            self._windows[model] = capability(self._provider, model).window
+        return self._windows[model]
+
     @asynccontextmanager
     async def _answer(self, request: ModelRequest, clock: Waiting) -> AsyncIterator[httpx.Response]:
-        name = self._provider.name
-        answer: httpx.Response | None = None
-        try:
-            answer = await clock.wait(self._transport.handle_async_request(self._request(request)))
-            if not answer.is_success:
-                raise await self._refusal(answer, clock)
-            yield answer
-        except TimeoutError:
-            msg = f"{name} {clock.complaint}"
-            raise ModelUnavailableError(msg) from None
-        except (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL):
-            msg = f"{name} at {self._provider.place} cannot be asked like this: check its base_url and headers"
-            raise ModelRefusedError(msg) from None  # The cause quotes headers, and one of them holds the key.
-        except (httpx.TransportError, EventTooLargeError, EncodingError) as exc:
-            msg = f"{name} at {self._provider.place}: {_said(exc)}"
-            raise ModelUnavailableError(msg) from exc
-        finally:
-            if answer is not None:
-                await answer.aclose()
+        """Ask, as often as there is something to concede; give the answer that is a success."""
+        model, made = request.model, list[Problem]()
+        body: Body | None = self._concessions.applied(model, self._body(request))
+        with self._named_failures(clock):
+            while body is not None:
+                async with self._sent(self._post(body), clock) as answer:
+                    if answer.is_success:
+                        self._concessions.worked(model, made)
+                        yield answer
+                        return
+                    problem = await _problem(answer, clock)
+                body = self._concessions.next_body(body, problem, answer.status_code, made)
+                if body is None:
+                    raise self._failure(request, problem, answer)
+                made.append(problem)
 
-    @property
-    def _transport(self) -> httpx.AsyncHTTPTransport:
-        if self._opened is None:
-            limits = httpx.Limits(max_connections=None, max_keepalive_connections=16, keepalive_expiry=30)
-            tls = _tls_context(self._provider)
-            self._opened = httpx.AsyncHTTPTransport(verify=tls, trust_env=False, limits=limits)
-        return self._opened
+    def _body(self, request: ModelRequest) -> Body:
+        said = self._provider.models.get(request.model)
+        more = said.extra_body if said else {}
+        return {**self._wire.encode(self._provider, request), **self._provider.extra_body, **more}
 
-    def _request(self, request: ModelRequest) -> httpx.Request:
-        body = json.dumps(self._wire.encode(self._provider, request), ensure_ascii=False)
+    def _post(self, body: Body) -> httpx.Request:
+        content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        return self._request("POST", self._provider.url(self._wire.path), self._provider.timeouts, content)
+
+    def _request(self, method: str, url: str, timeouts: Timeouts, content: bytes | None = None) -> httpx.Request:
         headers = {
             "user-agent": f"kova-auto/{__version__}",
-            "accept": "text/event-stream",
+            "accept": "application/json" if content is None else "text/event-stream",
             "accept-encoding": "identity",
-            "content-type": "application/json",
+            **({} if content is None else {"content-type": "application/json"}),
             **self._wire.headers(self._provider),
-            **{key.lower(): value for key, value in self._provider.headers.items()},
+            **self._headers,
         }
-        waits = {"connect": self._provider.timeouts.connect_s, "read": None, "write": None, "pool": None}
-        return httpx.Request(
-            "POST",
-            self._provider.url(self._wire.path),
-            headers=headers,
-            content=body.encode("utf-8", "replace"),
-            extensions={"timeout": waits},
+        waits = {"connect": timeouts.connect_s, "read": None, "write": None, "pool": None}
+        return httpx.Request(method, url, headers=headers, content=content, extensions={"timeout": waits})
+
+    def _check_url(self) -> str:
+        parts = urlsplit(self._provider.url(self._wire.path))
+        base = _DEPLOYMENT.sub("/", parts.path.removesuffix(self._wire.path))
+        return parts._replace(path=base + self._provider.check_path).geturl()
+
+    @asynccontextmanager
+    async def _sent(self, request: httpx.Request, clock: Waiting) -> AsyncIterator[httpx.Response]:
+        if self._opened is None:
+            self._opened = open_transport(self._provider)
+        answer = await clock.wait(self._opened.handle_async_request(request))
+        try:
+            yield answer
+        finally:
+            await answer.aclose()
+
+    @contextmanager
+    def _named_failures(self, clock: Waiting) -> Iterator[None]:
+        """Turn what goes wrong on the way into our own errors."""
+        name, place = self._provider.name, self._provider.place
+        try:
+            yield
+        except TimeoutError:
+            msg = f"{name} {clock.complaint}"
+            raise ModelUnavailableError(msg, fault=Fault.TIMEOUT) from None
+        except (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL, UnicodeError):
+            msg = f"{name} at {place} cannot be asked like this: check its base_url and headers"
+            # The cause quotes headers, and one of them holds the key.
+            raise ModelRefusedError(msg, fault=Fault.SETTINGS) from None
+        except httpx.TransportError as exc:
+            msg = f"{name} at {place}: {said_of(exc)}"
+            raise ModelUnavailableError(msg, fault=Fault.NETWORK) from exc
+        except (EventTooLargeError, EncodingError) as exc:
+            msg = f"{name} at {place}: {exc}"
+            raise ModelUnavailableError(msg, fault=Fault.MALFORMED) from exc
+
+    def _failure(self, request: ModelRequest, problem: Problem, answer: httpx.Response) -> ModelError:
+        window = self._window(request.model)
+        return failure_of(
+            self._provider,
+            problem,
+            answer.status_code,
+            retry_after_s(answer.headers),
+            request_id=_request_id(answer),
+            too_large=window is not None and estimate(request) > window,
         )
 
-    async def _refusal(self, answer: httpx.Response, clock: Waiting) -> ModelError:
-        status, kept = answer.status_code, b""
-        if 300 <= status < 400:
-            return failure_of(self._provider, Problem("it has moved: check its base_url"), status)
-        try:
-            async with aclosing(_pieces(answer, clock)) as pieces:
-                async for piece in pieces:
-                    kept = (kept + piece)[:MAX_ERROR_BYTES]
-                    if len(kept) == MAX_ERROR_BYTES:
-                        break
-        except (TimeoutError, httpx.TransportError, EncodingError):
-            pass  # What came is enough to tell by.
-        text = kept.decode("utf-8", "replace")
-        problem = problem_in(_parsed(text)) or Problem("a page of HTML" if text.lstrip().startswith("<") else text)
-        return failure_of(self._provider, problem, status, retry_after_s(answer.headers))
+    def _refuse_overflow(self, model: str, reply: ModelReply, said: Usage | None) -> None:
+        if overflowed_silently(reply, said, self._window(model)):
+            msg = f"{self._provider.name} answered a request that is larger than the window of {model}"
+            raise ContextOverflowError(msg)
 
 
-async def _events(answer: httpx.Response, decoder: Decoder, clock: Waiting) -> AsyncGenerator[SseEvent, None]:
-    """Yield the stream's events until there is nothing more to come."""
-    reader = SseReader()
-    async with aclosing(_pieces(answer, clock)) as pieces:
-        while not decoder.closed:
-            try:
-                piece = await anext(pieces, None)
-            except (TimeoutError, httpx.TransportError):
-                if decoder.ended:
-                    return  # The reply is whole; only bookkeeping is missing.
-                raise
-            if piece is None:
-                for event in _last(reader, decoder):
-                    yield event
-                return
-            for event in reader.feed(piece):
-                yield event
-            if decoder.ended:
-                clock.shorten(AFTER_END_S)
-        await _drain(pieces, clock)
+async def _problem(answer: httpx.Response, clock: Waiting) -> Problem:
+    """Return what a refusal says is wrong."""
+    if answer.is_redirect:
+        return Problem("it has moved: check its base_url")
+    text = await complaint_of(answer, clock)
+    return problem_in(parsed(text)) or Problem("a page of HTML" if text.lstrip().startswith("<") else text)
 
 
-def _last(reader: SseReader, decoder: Decoder) -> list[SseEvent]:
-    """Return what the stream's end completes: an event, or one JSON body instead of a stream."""
-    events = reader.close()
-    if decoder.ended:  # Then a torn piece is bookkeeping that was cut off.
-        return [event for event in events if _parsed(event.data) is not None]
-    return events or ([SseEvent("", reader.stray)] if reader.stray else [])
+def _request_id(answer: httpx.Response) -> str:
+    headers: Mapping[str, str] = answer.headers
+    return headers.get("x-request-id") or headers.get("request-id", "")
 
 
-def _parsed(text: str) -> JsonValue:
-    try:
-        value: JsonValue = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value
-
-
-async def _drain(pieces: AsyncGenerator[bytes, None], clock: Waiting) -> None:
-    clock.shorten(DRAIN_S)
-    try:
-        await anext(pieces, None)
-    except (TimeoutError, httpx.TransportError, EncodingError):
-        return  # Then the connection is not used again.
-
-
-async def _pieces(answer: httpx.Response, clock: Waiting) -> AsyncGenerator[bytes, None]:
-    """Yield the body as it arrives, decoded, each wait on the clock."""
-    unpack = plain(answer.headers.get("content-encoding", ""))
-    total = 0
-    raw = answer.aiter_raw()
-    while (piece := await clock.wait(anext(raw, None))) is not None:
-        for part in unpack(piece):
-            total += len(part)
-            if total > MAX_ANSWER_BYTES:
-                msg = f"the answer is larger than {MAX_ANSWER_BYTES:,} bytes"
-                raise EventTooLargeError(msg)
-            yield part
-
-
-def _tls_context(provider: Provider) -> ssl.SSLContext:
-    """Return what verifies the provider: the bundled authorities, whatever the environment says."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    if provider.base_url.lower().startswith("https"):  # Reading them takes a while, and plain http needs none.
-        context.load_verify_locations(certifi.where())
-    return context
-
-
-def _said(exc: Exception) -> str:
-    """Say in our own words what happened: foreign texts may hold what must not be shown."""
-    if isinstance(exc, EventTooLargeError | EncodingError):
-        return str(exc)
-    causes = list(_causes(exc))
-    for cause in causes:
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return f"its certificate was refused: {cause.verify_message}"
-    if isinstance(exc, httpx.ConnectTimeout):
-        return "no connection in time"
-    if isinstance(exc, httpx.ConnectError):
-        codes = [cause.errno for cause in causes if isinstance(cause, OSError) and cause.errno]
-        return f"no connection: {os.strerror(codes[0]).lower()}" if codes and codes[0] > 0 else "no connection"
-    return "the connection was lost before the answer's end"
-
-
-def _causes(exc: BaseException) -> Iterator[BaseException]:
-    found: BaseException | None = exc
-    while found is not None:
-        yield found
-        found = found.__cause__ or found.__context__
+def _listed(body: JsonValue) -> tuple[str, ...]:
+    entries = body.get("data") if isinstance(body, dict) else None
+    named = (entry.get("id") for entry in entries if isinstance(entry, dict)) if isinstance(entries, list) else ()
+    return tuple(mended(name) for name in named if isinstance(name, str) and name)

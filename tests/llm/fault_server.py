@@ -11,10 +11,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+import pytest
+
+from kova_auto.core.errors import ModelError
+from kova_auto.core.message import ModelReply, ModelRequest, ReplyDone
 from kova_auto.core.provider import Provider, Timeouts
+from kova_auto.llm.breaker import Timer
 from kova_auto.llm.client import HttpModel
 from kova_auto.llm.openai_chat.wire import OpenAiChat
-from tests.llm.chat_stream import KEY, quick
+from tests.llm.chat_stream import KEY, asks, quick
 
 
 class Act(Enum):
@@ -56,6 +61,7 @@ def refuses(status: int, body: object = None, **headers: str) -> Answer:
 class Request:
     """Hold what was asked."""
 
+    method: str
     target: str
     headers: dict[str, str]
     body: dict[str, Any]
@@ -111,13 +117,25 @@ async def serving(*answers: Answer, tls: ssl.SSLContext | None = None) -> AsyncI
             await asyncio.wait(open_still, timeout=2)
 
 
+async def reply_of(model: HttpModel, request: ModelRequest | None = None) -> ModelReply:
+    *_, last = [chunk async for chunk in model.stream(request or asks())]
+    assert isinstance(last, ReplyDone)
+    return last.reply
+
+
+async def failure_of(model: HttpModel, request: ModelRequest | None = None) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        await reply_of(model, request)
+    return caught.value
+
+
 @asynccontextmanager
 async def asking(
-    *answers: Answer, timeouts: Timeouts | None = None, **said: object
+    *answers: Answer, timeouts: Timeouts | None = None, timer: Timer | None = None, **said: object
 ) -> AsyncIterator[tuple[HttpModel, FaultServer]]:
     """Serve answers, and open a model that asks for them."""
     async with serving(*answers) as server:
-        model = HttpModel(server.provider(timeouts, **said), OpenAiChat())
+        model = HttpModel(server.provider(timeouts, **said), OpenAiChat(), timer)
         try:
             yield model, server
         finally:
@@ -136,8 +154,9 @@ async def _request(reader: asyncio.StreamReader) -> Request | None:
     while line := (await reader.readline()).decode("latin-1").strip():
         name, _, value = line.partition(":")
         headers[name.lower()] = value.strip()
-    body = await reader.readexactly(int(headers["content-length"]))
-    return Request(first.split()[1].decode(), headers, json.loads(body))
+    body = await reader.readexactly(int(headers.get("content-length", "0")))
+    method, target, _ = first.decode().split()
+    return Request(method, target, headers, json.loads(body) if body else {})
 
 
 async def _send(answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -15,27 +15,15 @@ import pytest
 import trustme
 
 from kova_auto.core.errors import ContextOverflowError, ModelError, ModelRefusedError, ModelUnavailableError
-from kova_auto.core.message import ModelReply, ReplyDone, TextDelta
+from kova_auto.core.message import ReplyDone, TextDelta
 from kova_auto.core.provider import Timeouts
 from kova_auto.llm.client import HttpModel
 from kova_auto.llm.openai_chat.wire import OpenAiChat
 from tests.llm.chat_stream import DONE, KEY, asked, asks, calls, delta, fragment, quick, sse, usage
-from tests.llm.fault_server import Act, Answer, asking, in_pieces, refuses, serving, streams
+from tests.llm.fault_server import Act, Answer, asking, failure_of, in_pieces, refuses, reply_of, serving, streams
 
 HI = sse(delta(content="Hi é🚀."), delta("stop"), usage(3, 2), DONE)
 HALF = sse(delta(content="Half an ans"))
-
-
-async def reply_of(model: HttpModel) -> ModelReply:
-    *_, last = [chunk async for chunk in model.stream(asks())]
-    assert isinstance(last, ReplyDone)
-    return last.reply
-
-
-async def failure_of(model: HttpModel) -> ModelError:
-    with pytest.raises(ModelError) as caught:
-        await reply_of(model)
-    return caught.value
 
 
 async def test_a_request_carries_key_body_and_nothing_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,7 +32,12 @@ async def test_a_request_carries_key_body_and_nothing_of_the_environment(monkeyp
     async with asking(streams(HI), headers={"X-Title": "kova"}) as (model, server):
         await reply_of(model)
     (request,) = server.requests
-    assert (request.target, request.body["model"], request.body["stream"]) == ("/v1/chat/completions", "m-1", True)
+    assert (request.method, request.target, request.body["model"], request.body["stream"]) == (
+        "POST",
+        "/v1/chat/completions",
+        "m-1",
+        True,
+    )
     assert request.headers["authorization"] == f"Bearer {KEY}"
     assert request.headers["x-title"] == "kova"
     assert (request.headers["accept-encoding"], "cookie" in request.headers) == ("identity", False)

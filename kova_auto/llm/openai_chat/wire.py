@@ -7,6 +7,7 @@ from pydantic import JsonValue
 from kova_auto.core.message import ModelRequest
 from kova_auto.core.provider import Provider
 from kova_auto.llm.faults import Problem
+from kova_auto.llm.openai_chat.concede import without
 from kova_auto.llm.openai_chat.decode import ChatDecoder
 from kova_auto.llm.openai_chat.encode import encode
 from kova_auto.llm.wire import key_header
@@ -26,10 +27,8 @@ class OpenAiChat:
         return encode(provider, request)
 
     def without(self, body: dict[str, JsonValue], problem: Problem) -> dict[str, JsonValue] | None:
-        """Return the body without what the provider refuses; None where the problem names nothing of that kind."""
-        return (
-            None if problem.param not in body else {key: value for key, value in body.items() if key != problem.param}
-        )
+        """Return the body without what the provider refuses, or in the other way of saying it; None for neither."""
+        return without(body, problem)
 
     def decoder(self, provider: Provider, request: ModelRequest) -> ChatDecoder:
         """Return what reads the answer."""

@@ -1,0 +1,49 @@
+"""Remember what each model of a provider turned out to refuse, so that it is asked without it from then on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from pydantic import JsonValue
+
+from kova_auto.llm.faults import REFUSES_A_PART, Problem
+from kova_auto.llm.wire import Wire
+
+Body = dict[str, JsonValue]
+
+MOST: Final = 3
+"""Requests to ask again within one call; a provider that wants more than that is not asked as it means to be."""
+
+
+class Concessions:
+    """Hold what was left out with success, by model, for as long as this process lives."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._made: dict[str, tuple[Problem, ...]] = {}
+
+    def applied(self, model: str, body: Body) -> Body:
+        """Return a request's body without what this model is known to refuse."""
+        for problem in self._made.get(model, ()):
+            body = self._wire.without(body, problem) or body
+        return body
+
+    def next_body(self, body: Body, problem: Problem, status: int, made: Sequence[Problem]) -> Body | None:
+        """Return what to ask instead after a refusal; None where there is nothing to concede.
+
+        Args:
+            body: What was asked.
+            problem: What the provider said to it.
+            status: Of its answer.
+            made: What was conceded in this call before.
+        """
+        if status not in REFUSES_A_PART or len(made) == MOST:
+            return None
+        return self._wire.without(body, problem)
+
+    def worked(self, model: str, made: Sequence[Problem]) -> None:
+        """Take note that a model answered after these concessions."""
+        known = self._made.get(model, ())
+        if new := tuple(problem for problem in made if problem not in known):
+            self._made[model] = known + new
