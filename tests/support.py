@@ -25,6 +25,8 @@ from kova_auto.core.stop_reason import StopReason
 DAY = date(2026, 12, 1)
 ROOT = Path(__file__).parents[1]
 """The repository: where a program that a test starts finds `kova_auto` and `tests`."""
+ALONE = {"KOVA_AUTO_DISCOVER": "false"}
+"""Variables of every service that a test builds: which servers of models run on this machine is nothing to it."""
 
 
 def at(clock: str) -> datetime:

@@ -16,10 +16,12 @@ from kova_auto import __version__
 from kova_auto.app.archive import database_of
 from kova_auto.app.checkpoints import RunCheckpoints
 from kova_auto.app.control import RunAsk, Status, Told
+from kova_auto.app.discovery import Discovery, nobody
 from kova_auto.app.endpoints import Endpoints
 from kova_auto.app.local import LocalControl
 from kova_auto.app.models import Models, Providers
 from kova_auto.app.opening import Opening
+from kova_auto.app.pinning import Pinning
 from kova_auto.app.places import HousePlaces, places_of
 from kova_auto.app.staging import Copies
 from kova_auto.app.tooling import Tooling, tooling_of, unproven
@@ -93,7 +95,8 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
     models, copies = Models(providers), Copies(places.work)
     worker = f"{socket.gethostname()}:{os.getpid()}"
     courier = Courier(store.journal, store.views, clock, exchange, endpoints.target, vault.redact, bells.told, worker)
-    opening = Opening(clock, providers, copies, _loader(settings))
+    server = Discovery(providers, clock) if settings.discover else nobody
+    opening = Opening(clock, Pinning(providers, server), copies, _loader(settings))
     world = _world(settings, store, vault, tooling, clock=clock, models=models, copies=copies, worker=worker)
     engine = Engine(world, bells)
     desk = _Desk(settings, clock, clock.now(), opening, endpoints, courier, engine)

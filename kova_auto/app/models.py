@@ -12,7 +12,8 @@ from kova_auto.core.errors import ConfigError
 from kova_auto.core.ports import Model
 from kova_auto.core.provider import Provider, configured
 from kova_auto.core.state import RunState
-from kova_auto.llm.catalog import OpenModel, Pin, open_model
+from kova_auto.llm.catalog import OpenModel, open_model
+from kova_auto.llm.choice import Pin
 from kova_auto.settings.model import ProviderTable
 
 

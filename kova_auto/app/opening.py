@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from kova_auto.app.control import RunAsk
+from kova_auto.app.pinning import Chain, Pinning
 from kova_auto.app.staging import Copies
 from kova_auto.core.approval.levels import ApprovalLevel
 from kova_auto.core.approval.policy import policy_hash
@@ -18,9 +19,10 @@ from kova_auto.core.ids import JobName, RunId, requested_run_id, run_id
 from kova_auto.core.job import Job, Notify
 from kova_auto.core.policy import policy_of
 from kova_auto.core.ports import Clock
-from kova_auto.core.provider import Provider
-from kova_auto.llm.catalog import NoModel, Pin, pick
+from kova_auto.llm.choice import PLAYED
 from kova_auto.llm.script import scripted_name
+
+_UNASKED = "no provider is configured, and the job's script is not played unless it says allow_scripted = true"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +30,12 @@ class Opening:
     """Open runs with what the settings say.
 
     Attributes:
-        providers: Configured ones, by name.
+        pinning: Finds the models of a run.
         loader: Reads a job file with the settings' zone and endpoints.
     """
 
     clock: Clock
-    providers: Mapping[str, Provider]
+    pinning: Pinning
     copies: Copies
     loader: Callable[[Path], Job]
 
@@ -44,45 +46,41 @@ class Opening:
         model, unless it says that it may: nobody asked for it.
         """
         try:
-            inputs, pin = inputs_of(job, {}), await self._pick(job)
+            inputs, chain = inputs_of(job, {}), await self.pinning.chain(job, self.clock.now())
         except ConfigError as exc:
-            inputs, pin = {}, NoModel(str(exc))
-        if isinstance(pin, Pin) and pin.scripted and not job.allow_scripted:
-            pin = NoModel(
-                "no provider is configured, and the job's script is not played unless it says allow_scripted = true"
-            )
-        opened = self._event(run_id(JobName(job.name), nominal_at), job, pin, inputs, Origin.SCHEDULE)
+            inputs, chain = {}, Chain(lacks=str(exc))
+        if chain.scripted and not job.allow_scripted:
+            chain = Chain(lacks=_UNASKED)
+        opened = self._event(run_id(JobName(job.name), nominal_at), job, chain, inputs, Origin.SCHEDULE)
         return opened.model_copy(update={"nominal_at": nominal_at, "due_at": nominal_at})
 
     async def of_request(self, ask: RunAsk) -> RunRequested:
         """Return what opens a run that somebody asked for.
 
         Raises:
-            ConfigError: The job file is broken, an input does not fit, or there is neither model nor script.
+            ConfigError: The job file is broken, an input does not fit, there is neither model nor script, or a price
+                is not known that a ceiling wants.
         """
         job = await asyncio.to_thread(self.loader, Path(ask.job))
         if ask.listener:
             job = job.model_copy(update={"notify": (Notify(endpoint=ask.listener.name),)})
         inputs = inputs_of(job, ask.inputs)
-        pin = await self._pick(job)
-        if isinstance(pin, NoModel):
-            raise ConfigError(pin.reason, path=job.path, key="model")
+        chain = await self.pinning.chain(job, self.clock.now())
+        if chain.lacks:
+            raise ConfigError(chain.lacks, path=job.path, key=chain.key)
         key = requested_run_id(JobName(job.name), ask.asked_at, ask.key)
-        opened = self._event(key, job, pin, inputs, Origin.REQUEST, ask.level)
+        opened = self._event(key, job, chain, inputs, Origin.REQUEST, ask.level)
         if not ask.staged:
             return opened
         return opened.model_copy(
             update={"staged": True, "workspace": str(self.copies.target(key, Path(job.workspace)))}
         )
 
-    async def _pick(self, job: Job) -> Pin | NoModel:
-        return await asyncio.to_thread(pick, job.models, self.providers, has_script=job.script_text is not None)
-
     def _event(
         self,
         key: RunId,
         job: Job,
-        pin: Pin | NoModel,
+        chain: Chain,
         inputs: dict[str, str],
         origin: Origin,
         level: ApprovalLevel | None = None,
@@ -96,17 +94,18 @@ class Opening:
             origin=origin,
             inputs=inputs,
             level=level,
-            scripted=isinstance(pin, Pin) and pin.scripted,
-            model=_model_name(job, pin),
-            blocked=pin.reason if isinstance(pin, NoModel) else "",
+            scripted=chain.scripted,
+            model=_model_name(job, chain),
+            pins=chain.pins,
+            blocked=chain.lacks,
             workspace=str(self.copies.target(key, workspace)) if job.isolation == "copy" else job.workspace,
         )
 
 
-def _model_name(job: Job, pin: Pin | NoModel) -> str:
-    if isinstance(pin, NoModel):
-        return "none"
-    return scripted_name(job.script) if pin.scripted and job.script else pin.name
+def _model_name(job: Job, chain: Chain) -> str:
+    if chain.scripted:
+        return scripted_name(job.script) if job.script else PLAYED.name
+    return chain.pins[0].name if chain.pins else "none"
 
 
 def inputs_of(job: Job, given: Mapping[str, str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Final
 
 import tomli_w
 
-from kova_auto.core.job import Job, JobFile
+from kova_auto.core.job import IN_MONEY, Job, JobFile
 
 JsonDict = dict[str, object]
 
@@ -85,8 +85,12 @@ def settings_toml(timezone: str) -> str:
 def effective_toml(job: Job, notes: Sequence[str]) -> str:
     """Return a job as a file that says everything; the notes are comments above it."""
     said = job.model_dump(mode="json", by_alias=True, exclude_none=True)
-    for name in ("name", "path", "prompt_file", "script_text", "schema_text"):
+    for name in ("name", "path", "prompt_file", "script_text", "schema_text", "bounds_money"):
         said.pop(name, None)
+    if not job.bounds_money:  # Written out, they would have to hold.
+        ceilings = {name: said["limits"].pop(name) for name in sorted(IN_MONEY)}
+        held = ", ".join(f"limits.{name} = {usd}" for name, usd in ceilings.items())
+        notes = (*notes, f"Where prices are known: {held}.")
     # Scalars first: in TOML, what stands below a [table] belongs to it.
     ordered = sorted(said.items(), key=lambda item: isinstance(item[1], dict))
     return "".join(f"# {note}\n" for note in notes) + _toml(dict(ordered))

@@ -148,6 +148,10 @@ class Limits(Table):
     denials: StrictInt = Field(default=5, ge=1)
 
 
+IN_MONEY = frozenset({"cost_usd", "cost_usd_per_day"})
+"""The limits that only a known price can hold."""
+
+
 class Permissions(Table):
     """Grant an unattended run what its level does not; the file's author wrote them."""
 
@@ -279,6 +283,7 @@ class Job(JobFile):
         workspace: Absolute and canonical.
         script_text: Content of `script`.
         schema_text: Content of the output schema.
+        bounds_money: The file names a ceiling in money: it must hold, so that every price must be known.
     """
 
     name: Name
@@ -287,6 +292,7 @@ class Job(JobFile):
     workspace: str
     script_text: str | None = None
     schema_text: str | None = None
+    bounds_money: bool = False
 
 
 def hours_of(text: str) -> tuple[time, time]:

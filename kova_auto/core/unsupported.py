@@ -63,9 +63,6 @@ def _extras(job: JobFile) -> Iterator[tuple[str, str]]:
     yield from ((key, "leave it out") for key, value in present.items() if value)
     changed = {
         "limits.cancel_grace": job.limits.cancel_grace != Limits.model_fields["cancel_grace"].default,
-        "limits.cost_usd_per_day": job.limits.cost_usd_per_day != Limits.model_fields["cost_usd_per_day"].default,
         "context.memory": job.context.memory != Context.model_fields["memory"].default,
     }
     yield from ((key, "leave it out") for key, is_changed in changed.items() if is_changed)
-    if len(job.models) > 1:
-        yield "model", "today it names one model, not a chain"

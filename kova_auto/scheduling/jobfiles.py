@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from kova_auto.core.errors import ConfigError, JobFileError
-from kova_auto.core.job import Job, JobFile, ScheduleTable
+from kova_auto.core.job import IN_MONEY, Job, JobFile, ScheduleTable
 from kova_auto.core.toml.complaints import did_you_mean
 from kova_auto.scheduling.checks import (
     check_endpoints,
@@ -125,6 +125,7 @@ def _job(draft: Draft, parts: Parts, timezone: str) -> Job:
         "permissions": parts.permissions,
         "env": parts.env,
         "schedule": _in_zone(draft.file.schedule, timezone),
+        "bounds_money": bool(draft.file.limits.model_fields_set & IN_MONEY),
     }
     # Every value is checked already; to do it again would mean to build the model a second time, at each start.
     return Job.model_construct(**{**said, **resolved})

@@ -14,7 +14,7 @@ from kova_auto.core.ids import JobName, RunId, requested_run_id
 from kova_auto.core.ports import SteadyClock
 from kova_auto.settings.load import load_settings
 from kova_auto.store.owner import Owner, acquire_owner
-from tests.support import at
+from tests.support import ALONE, at
 
 SAYS = '[[turns]]\ntext = "Well."\n'
 UNCONFINED = 'automation = "full"\n[permissions]\nsandbox = "off"\n'
@@ -60,7 +60,7 @@ class Home:
     @asynccontextmanager
     async def house(self, clock: SteadyClock | None = None) -> AsyncIterator[House]:
         """Be the owner of the database, and the service."""
-        environ = {"HOME": str(self.path), "PATH": os.defpath, **self.environ}
+        environ = {"HOME": str(self.path), "PATH": os.defpath, **ALONE, **self.environ}
         settings = load_settings(None, environ)
         owner = acquire_owner(settings.data_dir, kind="test")
         assert isinstance(owner, Owner)

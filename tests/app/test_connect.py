@@ -23,7 +23,7 @@ from kova_auto.core.ids import RunId
 from kova_auto.settings.load import load_settings
 from kova_auto.settings.model import Settings
 from kova_auto.store.owner import Owner, acquire_owner
-from tests.support import at
+from tests.support import ALONE, at
 
 
 class Clerk:
@@ -57,7 +57,7 @@ def owned(settings: Settings, kind: str) -> Owner:
 
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
-    return {"HOME": str(tmp_path), "PATH": os.defpath}
+    return {"HOME": str(tmp_path), "PATH": os.defpath, **ALONE}
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from kova_auto.app.control import RunAsk
 from kova_auto.app.house import build
 from kova_auto.engine.backends.embedded import Embedded
 from kova_auto.settings.load import load_settings
-from tests.support import at
+from tests.support import ALONE, at
 
 pytestmark = pytest.mark.bench
 
@@ -54,7 +54,7 @@ def _rss_kib() -> int:
 
 async def _together(base: Path, count: int) -> tuple[float, float, int]:
     """Return wall and processor seconds, and the growth of the resident memory at its highest, in KiB."""
-    environ = {"HOME": str(base), "PATH": "/usr/bin:/bin"}
+    environ = {"HOME": str(base), "PATH": "/usr/bin:/bin", **ALONE}
     settings = load_settings(base / "kova-auto.toml", environ)
     house = await build(settings, environ)
     stop, before, peak = asyncio.Event(), _rss_kib(), 0

@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 from kova_auto.cli.main import app
 from kova_auto.core.ports import Clock
+from tests.support import ALONE
 
 NOW = datetime(2026, 3, 27, 12, tzinfo=UTC)
 
@@ -60,6 +61,7 @@ class Home:
             "XDG_CONFIG_HOME": None,
             "XDG_DATA_HOME": None,
             "STATE_DIRECTORY": None,
+            **ALONE,
         }
         with logging_restored():
             return CliRunner(env=environ).invoke(app, args, obj=clock or StoppedClock(), prog_name="kova-auto")

@@ -198,10 +198,11 @@ def test_a_wrong_command_line_is_a_sentence_and_exit_code_2(home: Home, args: tu
 def test_show_writes_the_job_with_every_default(home: Home) -> None:
     path = home.job("nightly", NIGHTLY)
     result = home.run("jobs", "show", "nightly")
-    assert result.stdout.splitlines()[:3] == [
+    assert result.stdout.splitlines()[:4] == [
         f"# {path}",
         "# Runs at 02:30 every day, Berlin time.",
         "# Next: Sat 2026-03-28 02:30 +01:00",
+        "# Where prices are known: limits.cost_usd = 1.0, limits.cost_usd_per_day = 5.0.",
     ]
     effective = tomllib.loads(result.stdout)
     assert effective["limits"] == {
@@ -209,14 +210,13 @@ def test_show_writes_the_job_with_every_default(home: Home) -> None:
         "cancel_grace": "30s",
         "iterations": 50,
         "tokens": 500_000,
-        "cost_usd": 1.0,
-        "cost_usd_per_day": 5.0,
         "denials": 5,
     }
 
 
-def test_what_show_writes_is_the_same_job_again(home: Home) -> None:
-    home.job("nightly", NIGHTLY + '[inputs]\nbranch = "main"\n[env]\nT = { env = "X" }')
+@pytest.mark.parametrize("limits", ["", "limits.cost_usd = 0.5\n"])
+def test_what_show_writes_is_the_same_job_again(home: Home, limits: str) -> None:
+    home.job("nightly", limits + NIGHTLY + '[inputs]\nbranch = "main"\n[env]\nT = { env = "X" }')
     home.job("again", home.run("jobs", "show", "nightly").stdout)
     first, again = (json.loads(home.run("jobs", "show", name, "--json").stdout)["job"] for name in ("nightly", "again"))
     assert {**first, "name": "again", "path": again["path"]} == again

@@ -21,7 +21,7 @@ from kova_auto.engine.service import Engine
 from kova_auto.settings.load import load_settings
 from kova_auto.store.owner import OwnedBy, acquire_owner
 from tests.crash.points import DyingExchange, DyingJournal, Points, WitnessedTool
-from tests.support import at
+from tests.support import ALONE, at
 
 KEY = "crash"
 LEASE = timedelta(seconds=1)  # On SQLite the next owner ends it anyway; elsewhere it has to run out.
@@ -30,7 +30,7 @@ LEASE = timedelta(seconds=1)  # On SQLite the next owner ends it anyway; elsewhe
 async def live(order: dict[str, str], kill_at: int) -> None:
     """Open the run, if it is not there, and bring it to its end with everything it owes."""
     base = Path(order["base"])
-    environ = {"HOME": str(base / "home"), "PATH": os.defpath}
+    environ = {"HOME": str(base / "home"), "PATH": os.defpath, **ALONE}
     if order.get("database"):
         environ["DATABASE"] = order["database"]
     settings = load_settings(base / "settings" / "kova-auto.toml", environ)

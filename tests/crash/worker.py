@@ -18,7 +18,7 @@ from kova_auto.core.ids import JobName, requested_run_id
 from kova_auto.engine.dispatch import Advanced
 from kova_auto.engine.service import Engine
 from kova_auto.settings.load import load_settings
-from tests.support import at
+from tests.support import ALONE, at
 
 LEASE = timedelta(seconds=1.5)
 KEY = "shared"
@@ -26,7 +26,7 @@ KEY = "shared"
 
 async def work(base: Path, job: Path, name: str) -> None:
     """Advance until nothing is left to do here."""
-    environ = {"HOME": str(base / "home"), "PATH": os.defpath, "DATABASE": sys.argv[2]}
+    environ = {"HOME": str(base / "home"), "PATH": os.defpath, "DATABASE": sys.argv[2], **ALONE}
     house = await build(load_settings(base / "settings" / "kova-auto.toml", environ), environ)
     engine = Engine(replace(house.engine._world, worker=name), house.bells, lease=LEASE)
     await house.control.request(RunAsk(job=str(job), key=KEY, asked_at=at("06:00:00")))

@@ -13,6 +13,8 @@ import termios
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support import ALONE
+
 COLUMNS = 120
 _LONGEST_S = 60
 
@@ -48,7 +50,8 @@ def on_terminal(command: str, home: Path, *, cwd: Path | None = None) -> Shown:
 def environment(home: Path) -> dict[str, str]:
     """Return the variables of a plain login, the program under test first on the path."""
     path = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
-    return {"HOME": str(home), "PATH": path, "LC_ALL": "C.UTF-8", "TERM": "dumb", "COLUMNS": f"{COLUMNS}", "TZ": "UTC"}
+    plain = {"LC_ALL": "C.UTF-8", "TERM": "dumb", "COLUMNS": f"{COLUMNS}", "TZ": "UTC"}
+    return {"HOME": str(home), "PATH": path, **plain, **ALONE}
 
 
 def _read(master: int) -> str:

@@ -22,7 +22,6 @@ MODELS = [("docs/jobs.md", JobFile), ("docs/settings.md", SettingsFile)]
 # One job that asks for everything that this version refuses; a schedule takes one kind at a time.
 EVERYTHING = """
 prompt = "Look around."
-model = ["openai/gpt-5", "auto"]
 mode = "goal"
 isolation = "worktree"
 policy = { overlap = "queue", retry = { attempts = 1 }, max_runs = 1, pause_after_failures = 1, expect_within = "1h" }

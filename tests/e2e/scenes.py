@@ -19,7 +19,7 @@ from kova_auto.clock import SystemClock
 from kova_auto.core.delivery.signature import SigningSecret, spell_secret
 from kova_auto.delivery.receiver import Receiver
 from tests.cli.command import Home
-from tests.support import ROOT
+from tests.support import ALONE, ROOT
 
 SECRET = bytes(range(32))
 SPELLED = spell_secret(SECRET)
@@ -68,7 +68,7 @@ class Scene(Home):
 
     @property
     def environ(self) -> dict[str, str]:
-        return {"HOME": str(self.path), "PATH": os.defpath}
+        return {"HOME": str(self.path), "PATH": os.defpath, **ALONE}
 
     @property
     def workspace(self) -> Path:

@@ -98,6 +98,17 @@ def test_a_job_is_the_same_after_it_was_written_down(tmp_path: Path) -> None:
     assert Job.model_validate_json(job.model_dump_json()) == job
 
 
+@pytest.mark.parametrize(
+    ("limits", "bounds"),
+    [("", False), ("tokens = 5", False), ("cost_usd = 1.0", True), ("cost_usd = 0.5", True)],
+    ids=["nothing", "another limit", "the default written out", "a ceiling"],
+)
+def test_a_ceiling_in_money_counts_as_said_where_it_is_written(tmp_path: Path, limits: str, bounds: object) -> None:
+    job = load_job(job_file(tmp_path, f'prompt = "x"\n[limits]\n{limits}\n'))
+
+    assert (job.bounds_money, Job.model_validate_json(job.model_dump_json()).bounds_money) == (bounds, bounds)
+
+
 @pytest.mark.parametrize("case", BROKEN, ids=lambda case: case["name"])
 def test_a_broken_file_names_everything_wrong_with_it(tmp_path: Path, case: dict[str, str]) -> None:
     assert problems_of(job_file(tmp_path, case["file"])) == case["problems"].splitlines()
