@@ -9,6 +9,7 @@ from typing import Protocol
 
 from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import JobName, RunId
+from kova_auto.core.pausing import JobMark
 from kova_auto.core.value import Value
 
 
@@ -43,19 +44,6 @@ class Occurrence(Value):
     until_at: datetime | None = None
     count: int = 1
     run_id: RunId | None = None
-
-
-class JobMark(Value):
-    """Say that a job's schedule rests, or goes on, since an instant.
-
-    A run may let its job rest too (`RunFinished.pauses`): whichever is newer holds.
-    """
-
-    job: JobName
-    at: datetime
-    paused: bool
-    by: str
-    reason: str = ""
 
 
 class Ledger(Protocol):

@@ -12,6 +12,7 @@ from kova_auto.core.approval.levels import Mode, Verdict
 from kova_auto.core.event import Event, Previous, RunRequested
 from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId
 from kova_auto.core.message import ModelChunk, ModelRequest, ToolCall, ToolResult, ToolSpec
+from kova_auto.core.pausing import Pause
 from kova_auto.core.run import CallState, RunState
 from kova_auto.core.tool import CallFacts, Scene, ToolRun
 from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow, UsageRow
@@ -125,6 +126,9 @@ class Views(Protocol):
 
     async def last_runs(self, job: JobName, *, before: RunId | None = None, limit: int = 1) -> Sequence[RunRow]:
         """Return the job's finished, not staged runs other than `before`, newest end first."""
+
+    async def pausing(self) -> Sequence[Pause]:
+        """Return, of each job whose last finished, not staged run let its schedule rest, what that end says."""
 
     async def usage(
         self, *, job: JobName | None = None, run_id: RunId | None = None, since: datetime | None = None

@@ -12,7 +12,8 @@ from sqlalchemy.exc import IntegrityError
 from kova_auto.core.errors import JournalError
 from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import JobName
-from kova_auto.core.ledger import JobMark, Occurrence
+from kova_auto.core.ledger import Occurrence
+from kova_auto.core.pausing import JobMark
 from kova_auto.store import facts
 from kova_auto.store.database import Database
 from kova_auto.store.journal import Guard, guarded

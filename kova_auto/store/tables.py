@@ -27,10 +27,11 @@ METADATA = MetaData(
 )
 
 
-# What is still to be done is little among all that was: it has indexes of its own, and a query finds them only where it
-# says the same words.
+# What is still to be done is little among all that was, and so are the runs that let their jobs rest: they have indexes
+# of their own, and a query finds them only where it says the same words.
 UNFINISHED = text("execution <> 'finished'")
 UNANSWERED = text("open")
+PAUSING = text("pauses <> ''")
 OWED = text("status IN ('pending', 'waiting')")
 
 # A column that an older database is given later has a default: SQLite adds it no other way.
@@ -85,6 +86,7 @@ class RunRecord(Record, table=True):
         Index("ix_run_job_requested_at", "job", "requested_at"),
         Index("ix_run_job_finished_at", "job", "finished_at"),
         Index("ix_run_requested_at", "requested_at"),
+        Index("ix_run_pausing", "job", sqlite_where=PAUSING, postgresql_where=PAUSING),
         Index("ix_run_unfinished", "requested_at", sqlite_where=UNFINISHED, postgresql_where=UNFINISHED),
     )
 

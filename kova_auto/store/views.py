@@ -7,15 +7,16 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, or_, select, tuple_, update
 
 from kova_auto.core.event import Previous
 from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId
+from kova_auto.core.pausing import Pause
 from kova_auto.core.value import Value
 from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow, UsageRow
 from kova_auto.store.database import Database
 from kova_auto.store.rows import found, selecting
-from kova_auto.store.tables import APPROVAL, DELIVERY, OWED, RUN, UNANSWERED, UNFINISHED, USAGE
+from kova_auto.store.tables import APPROVAL, DELIVERY, OWED, PAUSING, RUN, UNANSWERED, UNFINISHED, USAGE
 
 V = TypeVar("V", bound=Value)
 
@@ -23,6 +24,19 @@ _RUNS = selecting(RUN, RunRow)
 _APPROVALS = selecting(APPROVAL, ApprovalRow)
 _DELIVERIES = selecting(DELIVERY, DeliveryRow)
 _USAGE = selecting(USAGE, UsageRow)
+_NEWER = RUN.alias("newer")
+_PAUSING = (
+    select(RUN.c.job, RUN.c.finished_at, RUN.c.run_id, RUN.c.pauses)
+    .where(PAUSING, RUN.c.finished_at.is_not(None), RUN.c.staged.is_(False))
+    .where(
+        ~exists().where(
+            _NEWER.c.job == RUN.c.job,
+            _NEWER.c.staged.is_(False),
+            tuple_(_NEWER.c.finished_at, _NEWER.c.run_id) > tuple_(RUN.c.finished_at, RUN.c.run_id),
+        )
+    )
+    .order_by(RUN.c.job)
+)
 _PAST_ALL_IDS = "\U0010ffff"
 
 
@@ -86,6 +100,10 @@ class SqlViews:
             statement = statement.where(RUN.c.run_id != before)
         newest = (RUN.c.finished_at.desc(), RUN.c.run_id.desc())
         return await self._all(statement.order_by(*newest).limit(limit), RunRow)
+
+    async def pausing(self) -> Sequence[Pause]:
+        """Return, of each job whose last finished, not staged run let its schedule rest, what that end says."""
+        return await self._database.read(_pausing)
 
     async def usage(
         self, *, job: JobName | None = None, run_id: RunId | None = None, since: datetime | None = None
@@ -156,6 +174,13 @@ class SqlViews:
 
     async def _ids(self, statement: Select[Any]) -> list[RunId]:
         return await self._database.read(lambda connection: [RunId(run_id) for run_id in connection.scalars(statement)])
+
+
+def _pausing(connection: Connection) -> list[Pause]:
+    return [
+        Pause(job=JobName(row.job), at=row.finished_at, by=f"run {row.run_id}", reason=row.pauses)
+        for row in connection.execute(_PAUSING)
+    ]
 
 
 def _free(lease_until: ColumnElement[datetime | None], now: datetime) -> ColumnElement[bool]:

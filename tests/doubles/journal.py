@@ -15,8 +15,9 @@ from typing import TypeVar
 from kova_auto.core.errors import FencedError, JournalError, UnknownRunError
 from kova_auto.core.event import Event, Previous, RunAcquired, RunRequested, dump, load
 from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId, blob_hash
-from kova_auto.core.ledger import JobMark, Occurrence
+from kova_auto.core.ledger import Occurrence
 from kova_auto.core.owed import OPEN
+from kova_auto.core.pausing import JobMark, Pause
 from kova_auto.core.ports import Renewal, Unavailable
 from kova_auto.core.run import RunState, apply, fold, opened
 from kova_auto.core.view import (
@@ -187,6 +188,15 @@ class _Views(_Facts):
         rows = [row for row in self._runs() if row.job == job and row.run_id != before and not row.staged]
         ended = [(row.finished_at, row.run_id, row) for row in rows if row.finished_at]
         return [row for *_, row in sorted(ended)[::-1][:limit]]
+
+    async def pausing(self) -> Sequence[Pause]:
+        """Return, of each job whose last finished, not staged run let its schedule rest, what that end says."""
+        last = [row for job in {row.job for row in self._runs()} for row in await self.last_runs(job)]
+        ended = [(row, row.finished_at) for row in last if row.pauses]
+        return sorted(
+            (Pause(job=row.job, at=at, by=f"run {row.run_id}", reason=row.pauses) for row, at in ended if at),
+            key=lambda pause: pause.job,
+        )
 
     async def usage(
         self, *, job: JobName | None = None, run_id: RunId | None = None, since: datetime | None = None

@@ -9,7 +9,8 @@ import pytest
 from kova_auto.core.errors import UnknownRunError
 from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import JobName, RunId
-from kova_auto.core.ledger import JobMark, Ledger, Occurrence, OccurrenceStatus
+from kova_auto.core.ledger import Ledger, Occurrence, OccurrenceStatus
+from kova_auto.core.pausing import JobMark
 from kova_auto.core.ports import Journal
 from kova_auto.core.run import opened
 from tests.support import a_request, at

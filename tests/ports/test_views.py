@@ -27,6 +27,7 @@ from kova_auto.core.event import (
 from kova_auto.core.ids import CallId, DeliveryId, JobName, RunId, blob_hash
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ModelReply, TextPart, Usage
+from kova_auto.core.pausing import Pause
 from kova_auto.core.ports import Journal, Views
 from kova_auto.core.run import RunState, opened
 from kova_auto.core.view import approval_rows, delivery_rows, run_row, usage_rows
@@ -193,6 +194,24 @@ async def test_the_last_runs_are_listed_by_their_ends(journal: Journal, views: V
     assert await views.last_runs(JobName("nothing")) == []
 
 
+async def test_jobs_whose_last_run_let_them_rest_are_found(journal: Journal, views: Views) -> None:
+    assert await views.pausing() == []
+
+    await a_run(journal, "nightly@1", ends("06:10:00", pauses="the key was refused"))
+    await a_run(journal, "nightly@2", ends("06:20:00"), staged=True)
+    await a_run(journal, "nightly@3", clock="06:30:00")
+    await a_run(journal, "weekly@1", ends("06:10:00", pauses="the key was refused"))
+    await a_run(journal, "weekly@2", ends("06:20:00"))
+    both = ("06:10:00", Outcome.FAILED, "")
+    await a_run(journal, "adhoc@1", ends(*both, pauses="the key was refused"))
+    await a_run(journal, "adhoc@2", ends(*both, pauses="the quota is used up"))
+
+    assert await views.pausing() == [
+        Pause(job=JobName("adhoc"), at=at("06:10:00"), by="run adhoc@2", reason="the quota is used up"),
+        Pause(job=NIGHTLY, at=at("06:10:00"), by="run nightly@1", reason="the key was refused"),
+    ]
+
+
 async def test_what_calls_of_models_used_is_found_by_job_run_and_time(journal: Journal, views: Views) -> None:
     begins = [asks()[0], ModelCallStarted(at=at("06:00:01"), iteration=1, model="test/model", request_hash="hash")]
     used = Usage(input_tokens=7, output_tokens=2, cost_usd=0.25)
@@ -335,6 +354,7 @@ async def test_whatever_happened_the_answers_are_those_of_the_double(ports: Port
     assert await views.runnable(now) == await double.runnable(now)
     assert await views.next_wake(now) == await double.next_wake(now)
     assert await views.usage() == await double.usage()
+    assert await views.pausing() == await double.pausing()
     assert await views.approvals() == await double.approvals()
     assert await views.deliveries() == await double.deliveries()
     assert await views.due_deliveries(now) == await double.due_deliveries(now)

@@ -17,7 +17,8 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine, event, inspe
 
 from kova_auto.core.errors import JournalError
 from kova_auto.core.event import ModelCallFailed
-from kova_auto.core.ledger import JobMark, Occurrence
+from kova_auto.core.ledger import Occurrence
+from kova_auto.core.pausing import JobMark
 from kova_auto.core.run import opened
 from kova_auto.core.value import Value
 from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow, UsageRow

@@ -61,6 +61,7 @@ async def test_every_question_has_its_index(database: SqliteDatabase) -> None:
     await views.usage(job=JobName("nightly"), since=NOW)
     await views.usage(since=NOW)
     await views.spent_usd(JobName("nightly"), NOW)
+    await views.pausing()
 
     assert plans.indexes == [
         "ix_run_unfinished",
@@ -78,6 +79,9 @@ async def test_every_question_has_its_index(database: SqliteDatabase) -> None:
         "ix_usage_job_at",
         "ix_usage_at",
         "ix_usage_job_at",
+        "ix_run_pausing",
+        "",
+        "ix_run_job_finished_at",
     ]
 
 

@@ -24,6 +24,8 @@ def upgrade() -> None:
     """Make the change."""
     for name in ("fault", "pauses"):
         op.add_column("run", sa.Column(name, sa.Text(), nullable=False, server_default=sa.text("''")))
+    pausing = sa.text("pauses <> ''")
+    op.create_index("ix_run_pausing", "run", ["job"], sqlite_where=pausing, postgresql_where=pausing)
     op.create_table(
         "job_mark",
         _must("job", _ID),
@@ -105,5 +107,6 @@ def downgrade() -> None:
     """Undo it."""
     for table in ("usage", "job_mark"):
         op.drop_table(table)
+    op.drop_index("ix_run_pausing", "run")
     for name in ("pauses", "fault"):
         op.drop_column("run", name)

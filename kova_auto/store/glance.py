@@ -1,0 +1,61 @@
+"""Look into a SQLite journal without opening it, for commands that must answer at once.
+
+SQLAlchemy alone would take them longer than all the rest. A connection that only reads needs no owner's lock, holds up
+nobody, and never checkpoints.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+from kova_auto.core.errors import JournalError
+from kova_auto.core.ids import JobName
+from kova_auto.core.pausing import JobMark, Pause, pauses
+
+PATIENCE_S = 1.0
+
+_HAS_MARKS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'job_mark'"
+_MARKS = 'SELECT job, at, paused, "by", reason FROM job_mark'
+_PAUSING = """
+SELECT job, finished_at, run_id, pauses FROM run
+WHERE pauses <> '' AND finished_at IS NOT NULL AND staged = 0 AND NOT EXISTS (
+  SELECT 1 FROM run AS newer
+  WHERE newer.job = run.job AND newer.staged = 0 AND (newer.finished_at, newer.run_id) > (run.finished_at, run.run_id)
+)
+"""
+
+
+def pauses_in(path: Path) -> dict[JobName, Pause]:
+    """Return the jobs whose schedules rest; none where there is no journal, or one from before there were pauses.
+
+    Raises:
+        JournalError: It cannot be read.
+    """
+    if not path.is_file():
+        return {}
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=PATIENCE_S)) as driver:
+            if driver.execute(_HAS_MARKS).fetchone() is None:
+                return {}
+            return pauses(list(_marks(driver)), list(_pausing(driver)))
+    except sqlite3.Error as exc:
+        msg = f"the journal {path} could not be read: {exc}"
+        raise JournalError(msg) from exc
+
+
+def _marks(driver: sqlite3.Connection) -> Iterator[JobMark]:
+    for job, at, paused, by, reason in driver.execute(_MARKS):
+        yield JobMark(job=JobName(job), at=_instant(at), paused=bool(paused), by=by, reason=reason)
+
+
+def _pausing(driver: sqlite3.Connection) -> Iterator[Pause]:
+    for job, at, run_id, reason in driver.execute(_PAUSING):
+        yield Pause(job=JobName(job), at=_instant(at), by=f"run {run_id}", reason=reason)
+
+
+def _instant(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
