@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
+import httpx
 from pydantic import JsonValue
 
-from kova_auto.core.errors import ModelUnavailableError
 from kova_auto.core.message import ModelChunk, ModelReply, ModelRequest
 from kova_auto.core.provider import BUILT_IN, Provider
+from kova_auto.llm.answer import events as answer_events
 from kova_auto.llm.anthropic_messages.decode import MessagesDecoder
-from kova_auto.llm.sse import SseEvent, SseReader
-from tests.llm.chat_stream import KEY, asks
+from kova_auto.llm.sse import SseReader
+from kova_auto.llm.waiting import Waiting
+from tests.llm.chat_stream import KEY, asks, quick
 
 CLAUDE = BUILT_IN["anthropic"].model_copy(update={"api_key": KEY})
 RECORDED = {
@@ -73,19 +75,27 @@ def told(*events: Event | list[Event]) -> list[Event]:
 def read_chunks(
     pieces: Iterable[bytes], provider: Provider = CLAUDE, request: ModelRequest | None = None
 ) -> tuple[list[ModelChunk], ModelReply]:
-    """Read a stream as the client does: after the reply's end, a torn piece is bookkeeping that was cut off."""
     reader, decoder = SseReader(), MessagesDecoder(provider, request or asks())
-    seen: list[ModelChunk] = []
-    for piece in pieces:
-        for event in reader.feed(piece):
-            seen.extend(decoder.feed(event))
-    for event in reader.close() or ([SseEvent("", reader.stray)] if reader.stray else []):
-        try:
-            seen.extend(decoder.feed(event))
-        except ModelUnavailableError:
-            if not decoder.ended:
-                raise
+    events = [event for piece in pieces for event in reader.feed(piece)]
+    seen = [chunk for event in (*events, *reader.close()) for chunk in decoder.feed(event)]
     return seen, decoder.reply()
+
+
+async def answered(*pieces: bytes) -> ModelReply:
+    """Read the body of an answer as the client does."""
+    decoder = MessagesDecoder(CLAUDE, asks())
+    async for event in answer_events(httpx.Response(200, stream=_Body(pieces)), decoder, Waiting(quick())):
+        decoder.feed(event)
+    return decoder.reply()
+
+
+class _Body(httpx.AsyncByteStream):
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._pieces = pieces
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self._pieces:
+            yield piece
 
 
 def read(*events: Event | list[Event], provider: Provider = CLAUDE) -> ModelReply:

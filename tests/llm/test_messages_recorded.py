@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import pairwise
 
 import pytest
@@ -14,7 +15,7 @@ from kova_auto.core.message import ModelReply, Usage
 from kova_auto.core.stop_reason import StopReason
 from kova_auto.llm.anthropic_messages.blocks import Body
 from tests.llm.chat_stream import asked
-from tests.llm.messages_stream import RECORDED, read_chunks
+from tests.llm.messages_stream import RECORDED, answered
 
 
 def kept(*blocks: Body) -> Body:
@@ -164,8 +165,8 @@ def test_every_recorded_stream_is_tested() -> None:
 
 
 @pytest.mark.parametrize("name", REPLIES)
-def test_a_recorded_stream_is_one_reply(name: str) -> None:
-    assert read_chunks([RECORDED[name]])[1] == REPLIES[name]
+async def test_a_recorded_stream_is_one_reply(name: str) -> None:
+    assert await answered(RECORDED[name]) == REPLIES[name]
 
 
 @pytest.mark.parametrize("name", REPLIES)
@@ -174,27 +175,33 @@ def test_a_reply_is_the_same_after_it_was_written_down(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FAILURES)
-def test_a_recorded_failure_is_never_a_reply(name: str) -> None:
-    with pytest.raises(ModelError) as caught:
-        read_chunks([RECORDED[name]])
-    assert (type(caught.value), caught.value.fault) == FAILURES[name]
+async def test_a_recorded_failure_is_never_a_reply(name: str) -> None:
+    error = await failure(RECORDED[name])
+    assert (type(error), error.fault) == FAILURES[name]
 
 
 @pytest.mark.parametrize("name", [*REPLIES, *FAILURES])
-def test_a_recorded_stream_that_ends_at_any_byte_is_whole_or_no_reply(name: str) -> None:
+async def test_a_recorded_stream_that_ends_at_any_byte_is_whole_or_no_reply(name: str) -> None:
     stream = RECORDED[name]
-    said_its_end = _end_of(stream)
-    for end in range(len(stream)):
-        if end >= said_its_end and name in REPLIES:
-            assert read_chunks([stream[:end]])[1] == REPLIES[name]
-            continue
-        with pytest.raises(ModelError) as caught:
-            read_chunks([stream[:end]])
-        assert end >= said_its_end or type(caught.value) is ModelUnavailableError
+    said_its_end = end_of(stream)
+    for end in range(said_its_end):
+        error = await failure(stream[:end])
+        assert (type(error), error.fault in (Fault.TRUNCATED, Fault.MALFORMED)) == (ModelUnavailableError, True)
+    for end in range(said_its_end, len(stream)):
+        if name in REPLIES:
+            assert await answered(stream[:end]) == REPLIES[name]
+        else:
+            assert type(await failure(stream[:end])) is FAILURES[name][0]
 
 
-def _end_of(stream: bytes) -> int:
-    """Return where the event with the stop reason has come in whole."""
+async def failure(stream: bytes) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        await answered(stream)
+    return caught.value
+
+
+def end_of(stream: bytes) -> int:
+    """Return where what ends the reply has come in whole: the stop reason, an error, or the only body."""
     said = max(stream.find(b'"type":"message_delta"'), stream.find(b'"type":"error"'))
     end = len(stream) if said < 0 else stream.index(b"\n", said)
     return len(stream[:end].rstrip())
@@ -205,4 +212,5 @@ def _end_of(stream: bytes) -> int:
 def test_any_cut_of_the_bytes_gives_the_same_reply(name: str, cuts: list[int]) -> None:
     stream = RECORDED[name]
     places = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
-    assert read_chunks(stream[start:end] for start, end in pairwise(places))[1] == REPLIES[name]
+    pieces = (stream[start:end] for start, end in pairwise(places))
+    assert asyncio.run(answered(*pieces)) == REPLIES[name]

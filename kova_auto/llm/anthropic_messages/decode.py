@@ -117,7 +117,7 @@ class MessagesDecoder:
         if problem is None and event.name == "error":
             problem = problem_in({"error": said}) or Problem("")
         if problem is not None:
-            raise failure_of(self._provider, problem)
+            raise failure_of(self._provider, problem, request_id=mended(text_of(said, "request_id")))
         return said
 
     def _begin(self, message: Body, *, whole: bool = False) -> None:
