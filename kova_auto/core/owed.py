@@ -130,9 +130,9 @@ def wants(notify: Notify, finished: RunFinished) -> bool:
 def for_outcome(request: RunRequested, seq: int, finished: RunFinished) -> dict[DeliveryId, Owed]:
     """Return what is owed because a run ended: one duty for each endpoint, however often the job names it.
 
-    A staged run owes nothing.
+    That the job's schedule rests from here on is told to all of them: no later run will. A staged run owes nothing.
     """
-    names = [n.endpoint for n in request.job.notify if wants(n, finished)]
+    names = [n.endpoint for n in request.job.notify if finished.pauses or wants(n, finished)]
     return _duties(request, names, Cause.OUTCOME, seq, finished.at)
 
 

@@ -72,6 +72,17 @@ def test_every_endpoint_is_owed_one_message_of_an_end() -> None:
     assert all(key == owed.id for key, owed in state.deliveries.items())
 
 
+def test_that_a_schedule_rests_is_told_to_everybody_once_whatever_they_were_promised() -> None:
+    job = a_job(
+        notify=[{"endpoint": "ci", "when": when} for when in ([], ["done"])] + [{"endpoint": "team", "when": []}]
+    )
+    last = ended(Outcome.FAILED).model_copy(update={"pauses": "the key was refused three times"})
+
+    assert [owed.endpoint for owed in run_of(begun(), last, job=job).deliveries.values()] == ["ci", "team"]
+    assert run_of(begun(), last, job=job, staged=True).deliveries == {}
+    assert run_of(begun(), ended(Outcome.FAILED), job=job).deliveries == {}
+
+
 def test_an_endpoint_that_is_named_twice_is_told_once() -> None:
     state = finished({"endpoint": "ci"}, {"endpoint": "ci", "when": ["done"]}, {"endpoint": "ci", "when": ["failed"]})
 

@@ -67,14 +67,16 @@ def describe(notice: Notice) -> Document:
 
 
 def _report(report: RunReport) -> Document:
-    words = report.outcome.replace("_", " ") + (", partial" if report.partial else "")
+    marks = {"partial": report.partial, "schedule paused": report.pauses}
+    words = ", ".join([report.outcome.replace("_", " "), *(mark for mark, is_so in marks.items() if is_so)])
+    resume = [f"kova-auto jobs resume {report.job}"] if report.pauses else []
     return Document(
         title=f"{report.job}: {words}",
         status=_STATUS[report.outcome],
         summary=one_line(report.reason or report.answer, 200),
         facts=tuple((label, value) for label, value in _facts(report) if value),
         body_markdown=f"{report.answer or report.reason or 'The run gave no answer.'}{_denied(report)}",
-        commands=(f"kova-auto runs show {report.run_id}",),
+        commands=(f"kova-auto runs show {report.run_id}", *resume),
         footer=(f"run {report.run_id}", *([SCRIPTED] if report.scripted else [])),
     )
 
@@ -96,6 +98,7 @@ _STATUS = {
 def _facts(report: RunReport) -> list[tuple[str, str]]:
     tokens, cost = report.tokens_in + report.tokens_out, report.cost_usd
     return [
+        ("Schedule", f"paused: {one_line(report.pauses, 300)}" if report.pauses else ""),
         ("Why", one_line(report.reason, 300) if report.answer else ""),
         ("Model", f"{report.model} ({SCRIPTED})" if report.scripted else report.model),
         ("Mode", f"{report.mode}, {report.level}"),

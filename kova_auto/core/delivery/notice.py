@@ -50,6 +50,7 @@ class RunReport(Value):
         answer: The final answer in Markdown, or the last text before a limit.
         reason: Why it ended, where the outcome alone does not say.
         partial: A limit cut the work short.
+        pauses: Why the job's schedule rests from here on; empty where it goes on.
         nominal_at: The instant that the schedule meant; None for a run that somebody asked for.
     """
 
@@ -77,6 +78,7 @@ class RunReport(Value):
     answer: Text = ""
     reason: Text = ""
     partial: bool = False
+    pauses: Text = ""
     changes: tuple[Change, ...] = ()
 
     @property

@@ -42,7 +42,7 @@ def report_of(state: RunState) -> RunReport:
         description=state.job.description,
         outcome=state.finished.outcome,
         scripted=state.request.scripted,
-        model=state.request.model,
+        model=state.asked or state.request.model,
         mode=state.job.mode,
         level=level_of(state),
         workspace=state.request.workspace,
@@ -59,6 +59,7 @@ def report_of(state: RunState) -> RunReport:
         answer=state.finished.answer,
         reason=state.finished.reason,
         partial=state.finished.partial,
+        pauses=state.finished.pauses,
         changes=_changes(calls, PurePath(state.request.workspace)),
     )
 

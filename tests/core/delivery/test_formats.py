@@ -106,6 +106,7 @@ def test_the_standard_message_holds_the_whole_report() -> None:
             "cost_usd": None,
             "reason": "",
             "partial": False,
+            "pauses": "",
             "changes": [],
             "changes_count": 0,
             "truncated": False,
@@ -136,6 +137,16 @@ def test_each_outcome_has_its_type(outcome: Outcome, kind: str) -> None:
 
 def test_a_run_that_a_model_played_has_no_note() -> None:
     assert "note" not in sent(FormatName.STANDARD, report(scripted=False))["data"]
+
+
+def test_a_report_says_that_the_schedule_rests_why_and_how_it_goes_on() -> None:
+    rests = report(outcome=Outcome.FAILED, answer="", reason="the key was refused", pauses="three times in a row")
+    blocks = sent(FormatName.SLACK, rests)["blocks"]
+
+    assert blocks[0]["text"]["text"] == "❌ nightly: failed, schedule paused"
+    assert blocks[1]["fields"][0]["text"] == "*Schedule*\npaused: three times in a row"
+    assert "`kova-auto jobs resume nightly`" in blocks[-2]["text"]["text"].splitlines()
+    assert sent(FormatName.STANDARD, rests)["data"]["pauses"] == "three times in a row"
 
 
 def test_an_approval_says_what_waits_and_until_when() -> None:
