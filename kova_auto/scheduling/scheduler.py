@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from kova_auto.core.day import BUDGET, day_is_spent, say_spent
 from kova_auto.core.errors import KovaError
 from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import JobName, RunId
 from kova_auto.core.job import Job
 from kova_auto.core.ledger import Ledger, Occurrence
+from kova_auto.core.pausing import PAUSED, pauses
 from kova_auto.core.ports import Clock, Views
 from kova_auto.core.schedule.occurrences import Due, Plan, is_due, plan
 from kova_auto.core.schedule.triggers import Trigger, next_fire
@@ -85,7 +87,7 @@ class Scheduler:
         Args:
             book: The job files.
             ledger: Cursors and occurrences.
-            views: Says which runs of a job have not finished.
+            views: Says which runs of a job have not finished, and whether its last one lets it rest.
             clock: Tells now.
             opening: Returns the event that opens the run of a job for a nominal instant.
             ring: Wakes the engine, once runs were opened.
@@ -169,6 +171,8 @@ class Scheduler:
         elif is_due(schedule.trigger, cursor, now):
             running = len(await self._views.runs(job=name, unfinished=True, limit=1000))
             due = plan(schedule.trigger, cursor, now, job.policy, running=running)
+            if name in pauses(await self._ledger.marks(), await self._views.pausing()):
+                due = due.skipped(PAUSED)
             if due.catches_up(now, job.policy):
                 late = _Late(job, schedule.key, cursor, due)
             else:
@@ -203,7 +207,10 @@ class Scheduler:
         `there` holds the rows that are known to exist.
         """
         items = [item for item in due.due if item.nominal_at not in there or not there[item.nominal_at].run_id]
-        runs = {item.nominal_at: await self._opening(job, item.nominal_at) for item in items if item.runs}
+        opened = {item.nominal_at: await self._opening(job, item.nominal_at) for item in items if item.runs}
+        spent = {nominal_at: say_spent(run) for nominal_at, run in opened.items() if day_is_spent(run)}
+        runs = {nominal_at: run for nominal_at, run in opened.items() if nominal_at not in spent}
+        items = [item.skipped(BUDGET) if item.nominal_at in spent else item for item in items]
         rows = [_row(job, key, item, runs.get(item.nominal_at)) for item in items]
         claimed = await self._ledger.claim(
             JobName(job.name),
@@ -218,7 +225,8 @@ class Scheduler:
         for row in rows:
             if row.nominal_at in there:
                 await self._ledger.change(row)
-            why = f" ({row.why})" if row.why else ""
+            more = f": {spent[row.nominal_at]}" if row.nominal_at in spent else ""
+            why = f" ({row.why}{more})" if row.why else ""
             LOG.info("%s for %s: %s%s", row.job, row.nominal_at.isoformat(), row.status, why)
         if runs:
             self._ring()

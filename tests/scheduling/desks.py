@@ -12,6 +12,7 @@ from kova_auto.core.event import RunFinished, RunRequested
 from kova_auto.core.ids import JobName, run_id
 from kova_auto.core.job import Job, Outcome
 from kova_auto.core.ledger import Occurrence
+from kova_auto.core.pausing import JobMark
 from kova_auto.scheduling.book import JobBook
 from kova_auto.scheduling.catching_up import CatchUp
 from kova_auto.scheduling.scheduler import Scheduler
@@ -35,6 +36,7 @@ class Desk:
     writes: int = 0
     broken: set[str] = field(default_factory=set)
     shattered: set[str] = field(default_factory=set)
+    spent: dict[str, float] = field(default_factory=dict)
     catch_up: CatchUp = field(default_factory=CatchUp)
 
     def write(self, text: str = HOURLY, name: str = "nightly") -> None:
@@ -53,7 +55,8 @@ class Desk:
             raise ConfigError(message)
         if job.name in self.shattered:
             raise ZeroDivisionError
-        return a_request(run_id(JobName(job.name), nominal_at), job=job, at=self.clock.now(), nominal_at=nominal_at)
+        known = {"at": self.clock.now(), "nominal_at": nominal_at, "day_spent_usd": self.spent.get(job.name, 0.0)}
+        return a_request(run_id(JobName(job.name), nominal_at), job=job, **known)
 
     def ring(self) -> None:
         self.rung += 1
@@ -65,9 +68,13 @@ class Desk:
     async def runs(self) -> list[str]:
         return [row.run_id for row in reversed(await self.journal.runs())]
 
-    async def finish(self, clock: str, name: str = NIGHTLY) -> None:
+    async def finish(self, clock: str, name: str = NIGHTLY, *, pauses: str = "") -> None:
         state = await self.journal.load(run_id(JobName(name), at(clock)))
-        await self.journal.append(state, RunFinished(at=self.clock.now(), outcome=Outcome.DONE, answer="Well."))
+        end = RunFinished(at=self.clock.now(), outcome=Outcome.DONE, answer="Well.", pauses=pauses)
+        await self.journal.append(state, end)
+
+    async def mark(self, clock: str, *, paused: bool) -> None:
+        await self.journal.mark(JobMark(job=NIGHTLY, at=at(clock), paused=paused, by="ada"))
 
 
 def summary(row: Occurrence) -> str:

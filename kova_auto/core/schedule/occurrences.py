@@ -5,7 +5,7 @@ Every instant gets its row; a stretch of them may share one, with its count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from kova_auto.core.job import Policy
@@ -35,6 +35,10 @@ class Due:
         """Say whether it opens a run."""
         return self.status is OccurrenceStatus.RAN
 
+    def skipped(self, why: str) -> Due:
+        """Return the same, with no run."""
+        return replace(self, status=OccurrenceStatus.SKIPPED, why=why)
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -46,6 +50,14 @@ class Plan:
     def catches_up(self, now: datetime, policy: Policy) -> bool:
         """Say whether it opens a run that comes too late to be the usual one."""
         return any(item.runs and now - item.nominal_at > _grace(policy) for item in self.due)
+
+    def skipped(self, why: str) -> Plan:
+        """Return the same with no run at all: one row for the whole stretch."""
+        if not self.due:
+            return self
+        first, last, count = self.due[0], self.due[-1], sum(item.count for item in self.due)
+        until = (last.until_at or last.nominal_at) if count > 1 else None
+        return replace(self, due=(replace(first.skipped(why), until_at=until, count=count),))
 
 
 def is_due(trigger: Trigger, cursor: datetime, now: datetime) -> bool:
