@@ -25,14 +25,14 @@ from kova_auto.core.run import RunState
 from kova_auto.core.step import CallModel
 from kova_auto.engine.conversation import conversation, images_of, request_hash, request_of
 from kova_auto.engine.entry import Entries, Entry
-from kova_auto.engine.world import World
+from kova_auto.engine.world import Senses
 
 
-async def call_model(step: CallModel, state: RunState, world: World) -> Entries:
+async def call_model(step: CallModel, state: RunState, senses: Senses) -> Entries:
     """Ask a model for a reply, announced before and told after, whatever came of it."""
-    now = world.clock.now()
+    now = senses.clock.now()
     aside = asides(state, running_s(state, now))
-    images = {key: await world.journal.blob(key) for key in images_of(conversation(state))}
+    images = {key: await senses.journal.blob(key) for key in images_of(conversation(state))}
     request = request_of(state, step, images, aside.texts)
     yield Entry(
         ModelCallStarted(
@@ -47,24 +47,24 @@ async def call_model(step: CallModel, state: RunState, world: World) -> Entries:
     )
     partial: list[str] = []
     try:
-        reply = await _reply(request, step.model, state, world, partial)
+        reply = await _reply(request, step.model, state, senses, partial)
     except (ModelError, ConfigError) as exc:
-        yield Entry(_failed(exc, "".join(partial), step, state, world))
+        yield Entry(_failed(exc, "".join(partial), step, state, senses))
         return
     clean = reply.model_copy(
         update={
-            "text": world.redact(reply.text),
-            "reasoning": world.redact(reply.reasoning),
-            "stop_detail": world.redact(reply.stop_detail),
+            "text": senses.redact(reply.text),
+            "reasoning": senses.redact(reply.reasoning),
+            "stop_detail": senses.redact(reply.stop_detail),
             "usage": _priced(reply.usage, step.model, state),
         }
     )
     calls = tuple(_numbered(ask, step.iteration, index) for index, ask in enumerate(reply.calls, start=1))
-    yield Entry(ModelReplied(at=world.clock.now(), iteration=step.iteration, reply=clean, calls=calls))
+    yield Entry(ModelReplied(at=senses.clock.now(), iteration=step.iteration, reply=clean, calls=calls))
 
 
-async def _reply(request: ModelRequest, model: str, state: RunState, world: World, partial: list[str]) -> ModelReply:
-    async with aclosing(world.models(state, model).stream(request)) as chunks:
+async def _reply(request: ModelRequest, model: str, state: RunState, senses: Senses, partial: list[str]) -> ModelReply:
+    async with aclosing(senses.models(state, model).stream(request)) as chunks:
         async for chunk in chunks:
             if isinstance(chunk, ReplyDone):
                 return chunk.reply
@@ -83,9 +83,9 @@ def _priced(usage: Usage, model: str, state: RunState) -> Usage:
 
 
 def _failed(
-    exc: ModelError | ConfigError, partial: str, step: CallModel, state: RunState, world: World
+    exc: ModelError | ConfigError, partial: str, step: CallModel, state: RunState, senses: Senses
 ) -> ModelCallFailed:
-    now, message = world.clock.now(), str(exc)
+    now, message = senses.clock.now(), str(exc)
     known = exc if isinstance(exc, ModelError) else ModelError(message, fault=Fault.SETTINGS)
     retry_at = again_at(state, known.fault, known.retry_after_s, now)
     if retry_at is None and (known.retry_after_s or 0) > LONGEST_S:
@@ -94,10 +94,10 @@ def _failed(
         at=now,
         iteration=step.iteration,
         error=type(exc).__name__.removesuffix("Error"),
-        message=world.redact(message),
+        message=senses.redact(message),
         retryable=retry_at is not None,
         retry_at=retry_at,
-        partial_text=world.redact(partial),
+        partial_text=senses.redact(partial),
         fault=known.fault,
         status=known.status,
         request_id=known.request_id,

@@ -54,12 +54,14 @@ from kova_auto.core.tool import ProcessAnnounced, Scene, ToolOutput, WriteAnnoun
 from kova_auto.core.view import level_of
 from kova_auto.engine.asking import call_model
 from kova_auto.engine.entry import Entries, Entry
-from kova_auto.engine.world import World
+from kova_auto.engine.world import Senses, World
 
 NO_CALL = CallId("")
 CUT_CALL = "(Your reply was cut off by the output limit, and this call with it. Do the same in smaller pieces.)"
 LASTING_RUNS = 3
 """So many runs in a row that end for want of a good key, or of money at the provider, let the schedule rest."""
+Enquiring = CallModel | Adjudicate | AskPerson | ExpireApproval | Refuse
+"""Steps that only ask, judge or say something: whatever comes of them, nothing else has changed."""
 
 
 def perform(step: Acting, state: RunState, world: World) -> Entries:
@@ -67,16 +69,6 @@ def perform(step: Acting, state: RunState, world: World) -> Entries:
     match step:
         case AssembleContext():
             return _assemble(state, world)
-        case CallModel():
-            return call_model(step, state, world)
-        case Adjudicate():
-            return _adjudicate(step, state, world)
-        case AskPerson():
-            return _ask(step, state, world)
-        case ExpireApproval():
-            return _expire(step, world)
-        case Refuse():
-            return _refuse(step, world)
         case Execute():
             return _execute(step, state, world)
         case Recover():
@@ -84,12 +76,29 @@ def perform(step: Acting, state: RunState, world: World) -> Entries:
         case Finish():
             return _finish(step, state, world)
         case _:
+            return enquire(step, state, world)
+
+
+def enquire(step: Enquiring, state: RunState, senses: Senses) -> Entries:
+    """Do one step that changes nothing but what is known."""
+    match step:
+        case CallModel():
+            return call_model(step, state, senses)
+        case Adjudicate():
+            return _adjudicate(step, state, senses)
+        case AskPerson():
+            return _ask(step, state, senses)
+        case ExpireApproval():
+            return _expire(step, senses)
+        case Refuse():
+            return _refuse(step, senses)
+        case _:
             assert_never(step)
 
 
-def scene_of(state: RunState, world: World, call: CallId = NO_CALL) -> Scene:
+def scene_of(state: RunState, senses: Senses, call: CallId = NO_CALL) -> Scene:
     """Return what a tool may know of the run."""
-    now = world.clock.now()
+    now = senses.clock.now()
     return Scene(
         run_id=state.run_id,
         call_id=call,
@@ -140,9 +149,9 @@ def _context(state: RunState, world: World) -> ContextAssembled:
     )
 
 
-async def _adjudicate(step: Adjudicate, state: RunState, world: World) -> Entries:
-    facts = await world.toolbox.facts(state.call(step.call_id).call, scene_of(state, world, step.call_id))
-    policy = world.policies(state)
+async def _adjudicate(step: Adjudicate, state: RunState, senses: Senses) -> Entries:
+    facts = await senses.toolbox.facts(state.call(step.call_id).call, scene_of(state, senses, step.call_id))
+    policy = senses.policies(state)
     if facts.problem and facts.effect:
         cut = f" {CUT_CALL}" if state.replies[-1].reply.stop is StopReason.LENGTH else ""
         verdict = Verdict(
@@ -150,23 +159,23 @@ async def _adjudicate(step: Adjudicate, state: RunState, world: World) -> Entrie
         )
     else:
         verdict = adjudicate(facts, policy)
-    yield Entry(CallAdjudicated(at=world.clock.now(), call_id=step.call_id, verdict=verdict))
+    yield Entry(CallAdjudicated(at=senses.clock.now(), call_id=step.call_id, verdict=verdict))
 
 
-async def _ask(step: AskPerson, state: RunState, world: World) -> Entries:
-    now, approval = world.clock.now(), state.job.approval
+async def _ask(step: AskPerson, state: RunState, senses: Senses) -> Entries:
+    now, approval = senses.clock.now(), state.job.approval
     keeps = approval.on_timeout == "keep" or state.request.level is not None
     yield Entry(ApprovalRequested(at=now, call_id=step.call_id, expires_at=None if keeps else now + approval.timeout))
 
 
-async def _expire(step: ExpireApproval, world: World) -> Entries:
-    now = world.clock.now()
+async def _expire(step: ExpireApproval, senses: Senses) -> Entries:
+    now = senses.clock.now()
     note = "nobody answered in time"
     yield Entry(ApprovalDecided(at=now, call_id=step.call_id, decision=Decision.DENY, by=NOBODY, note=note))
 
 
-async def _refuse(step: Refuse, world: World) -> Entries:
-    yield Entry(CallFinished(at=world.clock.now(), call_id=step.call_id, result=told(step.status, step.reason)))
+async def _refuse(step: Refuse, senses: Senses) -> Entries:
+    yield Entry(CallFinished(at=senses.clock.now(), call_id=step.call_id, result=told(step.status, step.reason)))
 
 
 async def _execute(step: Execute, state: RunState, world: World) -> Entries:

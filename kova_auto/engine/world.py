@@ -4,22 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Protocol
 from zoneinfo import ZoneInfo
 
 from kova_auto.core.approval.policy import Policy
-from kova_auto.core.ports import Journal, Model, SteadyClock, Toolbox, Views
+from kova_auto.core.ids import BlobHash
+from kova_auto.core.message import ToolCall
+from kova_auto.core.ports import Clock, Journal, Model, SteadyClock, Toolbox, Views
 from kova_auto.core.run import RunState
+from kova_auto.core.tool import CallFacts, Scene
+
+
+class Blobs(Protocol):
+    """Give the content of what facts point to."""
+
+    async def blob(self, key: BlobHash) -> bytes:
+        """Return a blob."""
+
+
+class Enquiry(Protocol):
+    """Find out about calls."""
+
+    async def facts(self, call: ToolCall, scene: Scene) -> CallFacts:
+        """Find out what a call would touch; changes nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class World:
-    """Hold the adapters of one worker.
+class Senses:
+    """Hold what asking a model and judging its calls needs: nothing in it writes, executes or tells anybody.
 
     Attributes:
         models: Returns a model of a run's chain, by its name; raises ModelError or ConfigError where there is none.
         policies: Returns the policy that a run is under.
-        learn: Gets to know the secrets that a run's job names, before anything of the run is read or written.
         redact: Takes the secrets that are known out of text, before it is written or shown to a model.
+    """
+
+    clock: Clock
+    journal: Blobs
+    toolbox: Enquiry
+    models: Callable[[RunState, str], Model]
+    policies: Callable[[RunState], Policy]
+    redact: Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class World(Senses):
+    """Hold the adapters of one worker.
+
+    Attributes:
+        learn: Gets to know the secrets that a run's job names, before anything of the run is read or written.
         hindrance: Says why a run must not begin here, as its job wants what this machine lacks; empty where it may.
         prepare: Makes the workspace of a run that works in a copy; raises ConfigError.
         tidy: Removes what a run alone used, as the copy of a staged one's workspace; safe to call twice.
@@ -31,10 +64,7 @@ class World:
     journal: Journal
     views: Views
     toolbox: Toolbox
-    models: Callable[[RunState, str], Model]
-    policies: Callable[[RunState], Policy]
     learn: Callable[[RunState], None]
-    redact: Callable[[str], str]
     zone: Callable[[RunState], ZoneInfo]
     hindrance: Callable[[RunState], Awaitable[str]]
     prepare: Callable[[RunState], Awaitable[None]]
