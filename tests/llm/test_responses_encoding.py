@@ -46,8 +46,15 @@ def asked(*texts: str) -> dict[str, Any]:
     return {"type": "message", "role": "user", "content": parts}
 
 
-def spoken(text: str) -> dict[str, Any]:
-    return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+def spoken(text: str, number: int) -> dict[str, Any]:
+    part = {"type": "output_text", "text": text, "annotations": []}
+    return {
+        "id": f"msg_{number}_0",
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": [part],
+    }
 
 
 def called(call_id: str, name: str, arguments: str) -> dict[str, Any]:
@@ -106,12 +113,17 @@ def test_a_cache_key_is_no_longer_than_the_service_takes() -> None:
 def test_calls_are_followed_by_one_output_each_in_their_order() -> None:
     assert sent(PROMPT, reply_with(READ, GREP, text="Hm."), result(GREP, "g"), result(READ, "r")) == [
         LOOK,
-        spoken("Hm."),
+        spoken("Hm.", 1),
         READ_SENT,
         GREP_SENT,
         told("call-a", "r"),
         told("call-b", "g"),
     ]
+
+
+def test_each_message_has_an_id_of_its_own_that_stays_when_the_conversation_grows() -> None:
+    short = sent(PROMPT, reply_with(text="Yes."), user("Sure?"))
+    assert sent(PROMPT, reply_with(text="Yes."), user("Sure?"), reply_with(text="Yes.")) == [*short, spoken("Yes.", 3)]
 
 
 def test_a_call_without_a_result_is_answered_as_unknown() -> None:

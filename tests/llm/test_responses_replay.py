@@ -110,6 +110,11 @@ def test_reasoning_goes_back_with_all_that_followed_or_not_at_all(output: tuple[
     assert sent_reply(CALL, kept=raw(*output)) == [without_id]
 
 
+def test_a_message_whose_reasoning_is_left_out_gets_another_id() -> None:
+    spoken = message(said("Hm."))
+    assert sent_reply(text="Hm.", kept=raw(reasoning(encrypted=None), spoken)) == [{**spoken, "id": "msg_0_0"}]
+
+
 def test_reasoning_in_the_open_goes_back_too() -> None:
     thought = reasoning(encrypted="", content=[{"type": "reasoning_text", "text": "Hm."}])
     assert sent_reply(CALL, kept=raw(thought, WRITTEN)) == [thought, WRITTEN]

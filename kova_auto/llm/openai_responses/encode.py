@@ -77,12 +77,12 @@ class _History:
     def items(self) -> list[Item]:
         found: list[Item] = []
         said: list[Part] = []  # what the user says next
-        for message in self._request.messages:
+        for number, message in enumerate(self._request.messages):
             match message:
                 case UserMessage():
                     said.extend(message.parts)
                 case AssistantMessage():
-                    spoken = reply_items(message, self._ids, self._provider, self._request.model)
+                    spoken = reply_items(message, number, self._ids, self._provider, self._request.model)
                     if spoken:
                         found += [*self._user(said), *spoken, *self._outputs(message, spoken)]
                         said = []

@@ -1,7 +1,8 @@
 """Give a reply's own items back to the one who wrote them, as they came.
 
 Reasoning is signed over what followed it: it goes back with all of that, or not at all. Where it does not, the items
-that followed go back without their ids, by which the provider would look for it.
+that followed go back without their ids, by which the provider would look for it. A message has an id of ours then: some
+servers want one.
 """
 
 from __future__ import annotations
@@ -24,11 +25,14 @@ _UNANSWERED: Final = frozenset(
 )
 
 
-def reply_items(message: AssistantMessage, ids: dict[CallId, str], provider: Provider, model: str) -> list[Item]:
+def reply_items(
+    message: AssistantMessage, number: int, ids: dict[CallId, str], provider: Provider, model: str
+) -> list[Item]:
     """Return what stands for a reply in the next request: its text and its calls, and its reasoning where it can.
 
     Args:
         message: The reply.
+        number: Which message of the conversation it is.
         ids: The id of each call on the wire.
         provider: Who is asked.
         model: Which of its models is asked.
@@ -39,9 +43,10 @@ def reply_items(message: AssistantMessage, ids: dict[CallId, str], provider: Pro
     if len(sent) < len(found) or (sent and sent[-1].get("type") == "reasoning"):
         sent = [_without_id(item) for item in sent if item.get("type") != "reasoning"]
     if message.text.strip() and not any(item.get("type") == "message" for item in sent):
-        part: Item = {"type": "output_text", "text": message.text}
-        sent.insert(0, {"type": "message", "role": "assistant", "content": [part]})
-    return [*sent, *(_call(call, ids) for call in calls)]
+        part: Item = {"type": "output_text", "text": message.text, "annotations": []}
+        sent.insert(0, {"type": "message", "role": "assistant", "status": "completed", "content": [part]})
+    named = [_with_id(item, f"msg_{number}_{place}") for place, item in enumerate(sent)]
+    return [*named, *(_call(call, ids) for call in calls)]
 
 
 def _kept(raw: JsonValue, provider: Provider, model: str) -> list[Item]:
@@ -84,6 +89,10 @@ def _same_call(item: Item, calls: list[ToolCall], ids: dict[CallId, str]) -> Ite
 def _call(call: ToolCall, ids: dict[CallId, str]) -> Item:
     arguments = json.dumps(call.args, ensure_ascii=False)  # Of an unparsed call there are none.
     return {"type": "function_call", "call_id": ids[call.id], "name": wire_name(call.tool), "arguments": arguments}
+
+
+def _with_id(item: Item, own: str) -> Item:
+    return {"id": own, **item} if item.get("type") == "message" else item
 
 
 def _without_id(item: Item) -> Item:
