@@ -59,6 +59,7 @@ def progress(event: Event, state: RunState, ink: Ink) -> Iterator[str]:
     match event:
         case RunRequested():
             yield _opened(event, ink)
+            yield from _unpriced(event, ink)
         case RunAcquired() if state.epoch > 1 and state.context:
             yield ink("taken up again from exactly where it was", DIM)
         case RunRetried():
@@ -107,6 +108,13 @@ def _opened(event: RunRequested, ink: Ink) -> str:
     if event.staged:
         facts.append(ink("staged: writes go to a copy, nothing is delivered", YELLOW))
     return f"run {ink(event.run_id, bold=True)}  {' · '.join(facts)}"
+
+
+def _unpriced(event: RunRequested, ink: Ink) -> Iterator[str]:
+    """Say that money does not bound a run, where it does not."""
+    if names := [pin.name for pin in event.pins if pin.price is None]:
+        held = f"limits.tokens = {event.job.limits.tokens} bounds it, limits.cost_usd does not"
+        yield ink(f"the price of {', '.join(names)} is not known: {held}", YELLOW)
 
 
 def _iteration(event: ModelCallStarted, state: RunState, ink: Ink) -> str:

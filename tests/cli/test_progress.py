@@ -9,6 +9,8 @@ from kova_auto.cli.progress import doing, progress, summary
 from kova_auto.core.approval.levels import Decision
 from kova_auto.core.event import StopRequested
 from kova_auto.core.job import Outcome
+from kova_auto.core.pin import ModelPin
+from kova_auto.core.price import FREE
 from tests.story import Story
 from tests.support import a_job, a_request, at, call, says
 
@@ -42,6 +44,15 @@ def test_a_scripted_and_a_staged_run_say_so_first() -> None:
         "run nightly@20261201T060000Z  agent · read-only · scripted: no model was called · in /srv/app"
         " · staged: writes go to a copy, nothing is delivered"
     )
+
+
+def test_a_run_whose_price_is_not_known_says_what_bounds_it() -> None:
+    pins = (ModelPin(name="house/large"), ModelPin(name="openai/gpt-5", price=FREE))
+
+    assert lines(Story(a_request(model="house/large", pins=pins)))[1:] == [
+        "the price of house/large is not known: limits.tokens = 500000 bounds it, limits.cost_usd does not"
+    ]
+    assert lines(Story(a_request(pins=pins[1:])))[1:] == []
 
 
 def test_what_a_model_and_a_tool_say_cannot_act_on_the_terminal() -> None:
