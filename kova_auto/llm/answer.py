@@ -35,7 +35,7 @@ async def events(answer: httpx.Response, decoder: Decoder, clock: Waiting) -> As
                     return  # The reply is whole; only bookkeeping is missing.
                 raise
             if piece is None:
-                for event in _last(reader):
+                for event in last_events(reader):
                     yield event
                 return
             for event in reader.feed(piece):
@@ -45,7 +45,7 @@ async def events(answer: httpx.Response, decoder: Decoder, clock: Waiting) -> As
         await _drain(pieces, clock)
 
 
-def _last(reader: SseReader) -> list[SseEvent]:
+def last_events(reader: SseReader) -> list[SseEvent]:
     """Return what the stream's end completes: an event, or one JSON body instead of a stream; never a torn one."""
     found = reader.close()
     if not found and reader.stray:
