@@ -312,6 +312,13 @@ def test_a_secret_header_is_not_shown_either() -> None:
     assert text == "acme answered 403: denied for [key]"
 
 
+def test_a_secret_in_the_base_urls_query_is_not_shown_either() -> None:
+    query = "api-version=2026-01-01&sig=0123%2Bdef"
+    provider = PROVIDER.model_copy(update={"base_url": f"https://h.example.org/v1?{query}"})
+    text = str(failure_of(provider, Problem("0123+def may not ask for 2026-01-01"), 403))
+    assert text == "acme answered 403: [key] may not ask for 2026-01-01"
+
+
 def test_a_message_is_one_short_printable_line() -> None:
     text = str(failure(500, json.loads(json.dumps({"error": {"message": "a\n\x1b[31m b\x00" + "c" * 5000}}))))
     assert text.startswith("acme answered 500: a [31m b ccc")
