@@ -43,7 +43,7 @@ SPENT = Usage(input_tokens=900, output_tokens=4)
 )
 async def test_a_stream_that_fails_says_how_and_what_it_had_used(rest: tuple[bytes | Act, ...], fault: Fault) -> None:
     answer = streams(sse(HALF), *rest, x_request_id="req-1")
-    async with asking(answer, timeouts=quick(idle_s=0.1)) as (model, _):
+    async with asking(answer, timeouts=quick(idle_s=0.1 if fault is Fault.TIMEOUT else 5)) as (model, _):
         error = await failure_of(model)
     assert (type(error), error.fault) == (ModelUnavailableError, fault)
     assert (error.spent, error.request_id, error.status) == (SPENT, "req-1", None)
@@ -53,12 +53,6 @@ async def test_a_call_that_failed_before_anything_came_has_used_nothing_that_we_
     async with asking(refuses(500, {"error": {"message": "oops"}}, request_id="req-2")) as (model, _):
         error = await failure_of(model)
     assert (error.spent, error.request_id, error.status, error.fault) == (None, "req-2", 500, Fault.SERVER)
-
-
-async def test_what_a_call_used_is_known_to_whoever_stops_it() -> None:
-    stream = (sse(HALF), Act.CLOSE)
-    async with asking(streams(*stream)) as (model, _):
-        assert (await failure_of(model)).spent == SPENT
 
 
 async def test_nobody_there_is_a_fault_of_the_network() -> None:

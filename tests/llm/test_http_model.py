@@ -49,6 +49,27 @@ async def test_a_provider_without_a_key_is_sent_none() -> None:
     assert "authorization" not in server.requests[0].headers
 
 
+@pytest.mark.parametrize(
+    ("base", "target"),
+    [
+        (
+            "/openai/deployments/d-1?api-version=2026-01-01",
+            "/openai/deployments/d-1/chat/completions?api-version=2026-01-01",
+        ),
+        ("/openai/v1/", "/openai/v1/chat/completions"),
+        ("/proxy/chat/completions", "/proxy/chat/completions"),
+    ],
+)
+async def test_a_deployment_and_a_version_of_the_base_url_are_kept(base: str, target: str) -> None:
+    async with serving(streams(HI)) as server:
+        url = f"http://127.0.0.1:{server.port}{base}"
+        model = HttpModel(server.provider(base_url=url, auth="api-key"), OpenAiChat())
+        await reply_of(model)
+        await model.aclose()
+    (request,) = server.requests
+    assert (request.target, request.headers["api-key"], "authorization" in request.headers) == (target, KEY, False)
+
+
 @pytest.mark.parametrize("size", [1, 7, 4096])
 async def test_pieces_of_any_size_give_the_same_reply(size: int) -> None:
     stream = b": hello\r\n\r\n" + HI.replace(b"\n", b"\r\n")
