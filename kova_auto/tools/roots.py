@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePath
 from threading import Lock
 
@@ -186,7 +187,7 @@ class Roots:
 
     def secrets(self, root: Root) -> tuple[PurePath, ...]:
         """Return the secret places that hold beneath a root."""
-        return _holding(self._secret, root)
+        return _holding(self._secret, root.path)
 
     @contextmanager
     def plainly(self, target: Target) -> Iterator[None]:
@@ -258,7 +259,7 @@ class Roots:
         if not writes:
             return None
         job_dirs = (*self._job_dirs, PurePath(ground.job_dir))
-        if lies_in(path, _holding(self._control, root)) or _is_job_file(path, job_dirs):
+        if lies_in(path, _holding(self._control, root.path)) or _is_job_file(path, job_dirs):
             return Zone.CONTROL
         held = control_of(parts)
         return _HELD[held] if held else None
@@ -273,14 +274,15 @@ class Roots:
         if not target.writes:
             return
         held = target.zone is Zone.CONTROL or control_of(target.parts) is Control.REFUSED
-        if held or lies_in(PurePath(path), _holding(self._control, target.root)):
+        if held or lies_in(PurePath(path), _holding(self._control, target.root.path)):
             message = f"{target.shown} is a control file, which no tool writes"
             raise ToolFailedError(message)
 
 
-def _holding(places: Sequence[PurePath], root: Root) -> tuple[PurePath, ...]:
+@lru_cache(maxsize=256)
+def _holding(places: tuple[PurePath, ...], root: str) -> tuple[PurePath, ...]:
     """Return the places that hold beneath a root: all but those further up that it lies in, as a run's copy does."""
-    path = PurePath(root.path)
+    path = PurePath(root)
     return tuple(place for place in places if place == path or not lies_in(path, (place,)))
 
 

@@ -238,7 +238,12 @@ def _is_disguised(part: str) -> bool:
 def lies_in(path: PurePath, places: Iterable[PurePath]) -> bool:
     """Say whether a canonical path is one of the places or lies below one; names are compared folded."""
     parts = tuple(_folded(part) for part in path.parts)
-    return any(parts[: len(place.parts)] == tuple(_folded(part) for part in place.parts) for place in places)
+    return any(parts[: len(held)] == held for held in map(_folded_parts, places))
+
+
+@lru_cache(maxsize=1024)  # Places are few, and each is held against every path that a tool touches.
+def _folded_parts(place: PurePath) -> tuple[str, ...]:
+    return tuple(_folded(part) for part in place.parts)
 
 
 _IN_HOME = (
