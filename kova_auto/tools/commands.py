@@ -246,7 +246,8 @@ class Commands:
             if (scene.run_id, call) not in self._left:
                 await self.recover(scene, process)
         await asyncio.gather(*(self._stop(key) for key in list(self._left) if key[0] == scene.run_id))
-        await asyncio.to_thread(self._remove, self.dirs(scene.run_id))
+        if (dirs := self.dirs(scene.run_id)).are_there():
+            await asyncio.to_thread(self._remove, dirs)
 
     async def close(self) -> None:
         """End everything that this process left running, for it is about to end itself."""

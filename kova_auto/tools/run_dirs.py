@@ -45,6 +45,10 @@ class RunDirs:
         """Return what package managers may fill: one directory for each workspace, kept between runs."""
         return self.base / "caches" / _short(workspace)
 
+    def are_there(self) -> bool:
+        """Say whether the run has kept anything: most run no command."""
+        return os.path.lexists(self.root)
+
     def make(self, workspace: str) -> None:
         """Make the directories, for this user only; calling twice is safe."""
         for directory in (self.temp, self.outputs, self.cache(workspace)):
