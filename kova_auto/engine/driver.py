@@ -96,11 +96,15 @@ class _Drive:
 
     def __init__(self, world: World, pen: Pen, tenure: Tenure, bell: asyncio.Event, stopping: Stopping) -> None:
         self._world, self._pen, self._tenure, self._bell, self._stopping = world, pen, tenure, bell, stopping
+        self._ending = asyncio.ensure_future(stopping.now.wait())
+        self._ringing = asyncio.ensure_future(bell.wait())
 
     async def run(self) -> Advanced:
         try:
             return await self._steps()
         finally:
+            self._ending.cancel()
+            self._ringing.cancel()
             await self._tenure.give_back()
 
     async def _steps(self) -> Advanced:
@@ -117,6 +121,7 @@ class _Drive:
                     return self._tenure.over.result()
                 if self._stopping.now.is_set():
                     return Advanced.YIELDED
+            await self._listen()
         return _rested(step)
 
     async def _step(self, step: Acting) -> None:
@@ -124,7 +129,6 @@ class _Drive:
         async with aclosing(perform(step, self._pen.state, self._world)) as entries:
             while (entry := await self._unless_ended(anext(entries, None), step)) is not None:
                 await self._pen.write(entry)
-        await self._pen.fold_in()
 
     async def _unless_ended(self, work: Awaitable[_T], step: Acting) -> _T:
         """Await one stretch of a step's work; where something ends it before, what was done at that moment counts."""
@@ -145,19 +149,22 @@ class _Drive:
         if settles(step):
             return False
         await self._pen.heed_clock()
+        await self._listen()
+        return self._pen.state.stop is not None or limits.always(self._pen.state, self._world.clock.now()) is not None
+
+    async def _listen(self) -> None:
+        """Take in what somebody else has written, where the bell says that there is something."""
         if self._bell.is_set():
             self._bell.clear()
             await self._pen.fold_in()
-        return self._pen.state.stop is not None or limits.always(self._pen.state, self._world.clock.now()) is not None
 
     async def _woken(self, task: asyncio.Future[_T], step: Acting) -> None:
         """Wait until the task is done, or until there is a reason to look whether the step is to end."""
-        events = [self._stopping.now] + ([] if settles(step) else [self._bell])
-        left_s = None if settles(step) else limits.left_s(self._pen.state, self._world.clock.now())
-        waits = [asyncio.ensure_future(event.wait()) for event in events]
-        either: set[asyncio.Future[Any]] = {task, self._tenure.over, *waits}
-        try:
-            await asyncio.wait(either, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
+        either: set[asyncio.Future[Any]] = {task, self._tenure.over, self._ending}
+        left_s = None
+        if not settles(step):
+            if self._ringing.done():
+                self._ringing = asyncio.ensure_future(self._bell.wait())
+            either.add(self._ringing)
+            left_s = limits.left_s(self._pen.state, self._world.clock.now())
+        await asyncio.wait(either, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
