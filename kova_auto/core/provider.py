@@ -14,7 +14,16 @@ from types import MappingProxyType
 from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+)
+from pydantic_core import PydanticKnownError
 
 from kova_auto.core.price import Rates
 from kova_auto.core.scripted import SCRIPTED
@@ -137,6 +146,7 @@ class Provider(Value):
     """Hold everything that is needed to ask one provider; neither its key nor its URL's query is ever shown.
 
     Attributes:
+        base_url: Empty for a model in this process alone.
         api_key: Sent as `auth` says; empty where the provider wants none.
         api_version: Of the protocol, where it has versions; empty for the one we know.
         headers: Sent with every request, before ours of the same name.
@@ -153,7 +163,7 @@ class Provider(Value):
 
     name: ProviderName
     protocol: WireProtocol = WireProtocol.OPENAI_CHAT
-    base_url: Annotated[str, AfterValidator(_http_url)] = Field(repr=False)
+    base_url: str = Field(default="", repr=False, validate_default=True)
     api_key: Sendable = Field(default="", repr=False, exclude=True)
     headers: dict[HeaderName, Sendable] = Field(default_factory=dict, repr=False, exclude=True)
     needs_key: bool = False
@@ -168,9 +178,24 @@ class Provider(Value):
     models: dict[str, ModelFacts] = Field(default_factory=dict)
     check_path: str = "models"
 
+    @field_validator("base_url")
+    @classmethod
+    def _has_a_place(cls, value: str, info: ValidationInfo) -> str:
+        if info.data.get("protocol") is WireProtocol.LOCAL:
+            if value:
+                msg = "wanted none: the model runs in this process"
+                raise ValueError(msg)
+            return value
+        if not value:
+            kind = "missing"
+            raise PydanticKnownError(kind)
+        return _http_url(value)
+
     @property
     def place(self) -> str:
-        """Return the base URL as it may be shown: without its query."""
+        """Return the base URL as it may be shown, without its query; empty for a model in this process."""
+        if not self.base_url:
+            return ""
         parts = urlsplit(self.base_url)
         return f"{parts.scheme}://{parts.netloc}{parts.path}"
 
@@ -232,6 +257,13 @@ _LOCAL: Final = (
     ("lmstudio", "http://127.0.0.1:1234/v1"),
     ("llamacpp", "http://127.0.0.1:8080/v1"),
 )
+_IN_PROCESS: Final = Provider(
+    name="local",
+    protocol=WireProtocol.LOCAL,
+    default_model="smollm2-135m",
+    max_concurrent=1,
+    models={"smollm2-135m": ModelFacts(window=2048, max_output=256)},
+)
 
 
 def _table() -> dict[str, Provider]:
@@ -247,7 +279,8 @@ def _table() -> dict[str, Provider]:
         )
         for name, url, variable, model, dialect in _HOSTED
     }
-    return {_CLAUDE.name: _CLAUDE} | hosted | {name: Provider(name=name, base_url=url) for name, url in _LOCAL}
+    servers = {name: Provider(name=name, base_url=url) for name, url in _LOCAL}
+    return {_CLAUDE.name: _CLAUDE} | hosted | servers | {_IN_PROCESS.name: _IN_PROCESS}
 
 
 BUILT_IN: Final[Mapping[str, Provider]] = MappingProxyType(_table())

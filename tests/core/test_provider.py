@@ -27,6 +27,13 @@ def test_a_provider_of_ones_own_needs_its_address() -> None:
         configured("acme", {"api_key": KEY})
 
 
+def test_a_model_in_this_process_has_no_address() -> None:
+    local = configured("local", {})
+    assert (local, local.place, local.is_local, local.usable) == (BUILT_IN["local"], "", True, True)
+    with pytest.raises(ValueError, match="runs in this process"):
+        configured("local", {"base_url": "http://127.0.0.1:8080/v1"})
+
+
 def test_no_provider_may_be_called_like_a_played_script() -> None:
     with pytest.raises(ValueError, match="choose another name"):
         configured("scripted", {"base_url": "https://api.example.org/v1"})
@@ -34,7 +41,8 @@ def test_no_provider_may_be_called_like_a_played_script() -> None:
 
 def test_every_built_in_provider_can_be_asked_once_it_has_its_key() -> None:
     assert all(BUILT_IN[name].usable or configured(name, {"api_key": KEY}).usable for name in BUILT_IN)
-    assert {name for name, known in BUILT_IN.items() if known.usable} == {"ollama", "vllm", "lmstudio", "llamacpp"}
+    keyless = {"ollama", "vllm", "lmstudio", "llamacpp", "local"}
+    assert {name for name, known in BUILT_IN.items() if known.usable} == keyless
 
 
 def test_no_secret_is_shown() -> None:

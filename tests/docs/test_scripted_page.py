@@ -36,7 +36,7 @@ def test_the_built_in_providers_are_those_of_the_table() -> None:
 
 
 def _cells(provider: Provider) -> list[str]:
-    return [provider.base_url, provider.key_env or NOTHING, provider.default_model or NOTHING]
+    return [provider.base_url or NOTHING, provider.key_env or NOTHING, provider.default_model or NOTHING]
 
 
 def test_the_waits_before_a_model_is_asked_again_are_those_of_the_page() -> None:
