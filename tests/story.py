@@ -26,7 +26,7 @@ from kova_auto.core.event import (
 )
 from kova_auto.core.ids import CallId, RunId
 from kova_auto.core.job import Outcome
-from kova_auto.core.message import ModelReply, ResultStatus, TextPart, told
+from kova_auto.core.message import ModelReply, ResultStatus, TextPart, Usage, told
 from kova_auto.core.run import RunState, fold
 from tests.support import a_request, replied, ruled
 
@@ -64,7 +64,9 @@ class Story:
         self.events.append(started)
         return self
 
-    def fails(self, message: str = "overloaded", retry_at: datetime | None = None) -> Story:
+    def fails(
+        self, message: str = "overloaded", retry_at: datetime | None = None, *, usage: Usage | None = None
+    ) -> Story:
         number = self.state.iteration + 1
         self.asks().events.append(
             ModelCallFailed(
@@ -74,6 +76,7 @@ class Story:
                 message=message,
                 retryable=True,
                 retry_at=retry_at,
+                usage=usage,
             )
         )
         return self

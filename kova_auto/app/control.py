@@ -12,6 +12,8 @@ from kova_auto.core.event import Event
 from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.ledger import Occurrence
+from kova_auto.core.pausing import Pause
+from kova_auto.core.usage import UsageReport
 from kova_auto.core.value import Value
 from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow
 
@@ -108,6 +110,22 @@ class Answers(Protocol):
     async def blob(self, key: BlobHash) -> Content:
         """Return a blob."""
 
+    async def usage(
+        self, by: str, zone: str, *, job: str | None, run_id: RunId | None, since: datetime | None
+    ) -> UsageReport:
+        """Return what calls of models have used.
+
+        Args:
+            by: What parts it, as names of `By` with commas between them.
+            zone: IANA name of the zone whose days count.
+            job: Of this job alone.
+            run_id: Of this run alone.
+            since: Included.
+        """
+
+    async def pauses(self) -> tuple[Pause, ...]:
+        """Return the jobs whose schedules rest."""
+
 
 class Control(Answers, Protocol):
     """Ask a service for anything."""
@@ -129,6 +147,12 @@ class Control(Answers, Protocol):
 
     async def requeue(self, delivery_id: DeliveryId, by: str) -> DeliveryRow:
         """Take up a duty at once."""
+
+    async def pause_job(self, job: str, by: str, reason: str) -> Pause:
+        """Let a job's schedule rest until it is resumed."""
+
+    async def resume_job(self, job: str, by: str) -> Pause | None:
+        """Let a job's schedule go on; return what it had rested for, None where it did not."""
 
     async def test_endpoint(self, name: str, outcome: Outcome | None) -> Told:
         """Send an endpoint a test message; with an outcome, as the report of a run that ended so."""

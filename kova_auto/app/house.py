@@ -21,6 +21,7 @@ from kova_auto.app.endpoints import Endpoints
 from kova_auto.app.local import LocalControl
 from kova_auto.app.models import Models, Providers
 from kova_auto.app.opening import Opening
+from kova_auto.app.past import Past
 from kova_auto.app.pinning import Pinning
 from kova_auto.app.places import HousePlaces, places_of
 from kova_auto.app.staging import Copies
@@ -96,7 +97,8 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
     worker = f"{socket.gethostname()}:{os.getpid()}"
     courier = Courier(store.journal, store.views, clock, exchange, endpoints.target, vault.redact, bells.told, worker)
     server = Discovery(providers, clock) if settings.discover else nobody
-    opening = Opening(clock, Pinning(providers, server), copies, _loader(settings))
+    past = Past(store.journal, store.views, _zones(settings))
+    opening = Opening(clock, Pinning(providers, server), past, copies, _loader(settings))
     world = _world(settings, store, vault, tooling, clock=clock, models=models, copies=copies, worker=worker)
     engine = Engine(world, bells)
     desk = _Desk(settings, clock, clock.now(), opening, endpoints, courier, engine)
@@ -126,6 +128,8 @@ def _world(
     copies: Copies,
     worker: str,
 ) -> World:
+    zone_of = _zones(settings)
+
     def policy(state: RunState) -> Policy:
         return policy_of(state.job, state.request.level)
 
@@ -138,7 +142,7 @@ def _world(
         policies=policy,
         learn=lambda state: vault.learn(state.job.env.values()),
         redact=vault.redact,
-        zone=lambda state: _zone(state, settings),
+        zone=lambda state: zone_of(state.job),
         hindrance=lambda state: unproven(tooling.sandbox, policy(state)),
         prepare=copies.prepare,
         tidy=copies.remove,
@@ -188,6 +192,11 @@ def _loader(settings: Settings) -> Callable[[Path], Job]:
     return load
 
 
-def _zone(state: RunState, settings: Settings) -> ZoneInfo:
-    schedule = state.job.schedule
-    return parse_zone(schedule.timezone if schedule and schedule.timezone else settings.timezone)
+def _zones(settings: Settings) -> Callable[[Job], ZoneInfo]:
+    """Return what knows the zone in which a job's schedule is said."""
+
+    def zone_of(job: Job) -> ZoneInfo:
+        schedule = job.schedule
+        return parse_zone(schedule.timezone if schedule and schedule.timezone else settings.timezone)
+
+    return zone_of

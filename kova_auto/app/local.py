@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from kova_auto.app.control import Content, Placed, RunAsk, Status, Told, Undone
@@ -20,8 +22,11 @@ from kova_auto.core.event import (
 from kova_auto.core.ids import BlobHash, CallId, DeliveryId, EndpointName, JobName, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.ledger import Ledger, Occurrence
+from kova_auto.core.pausing import JobMark, Pause, pauses
 from kova_auto.core.ports import Clock, Journal, Views
 from kova_auto.core.run import RunState
+from kova_auto.core.schedule.zone import parse_zone
+from kova_auto.core.usage import UsageReport, parse_by, report
 from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow, run_row
 from kova_auto.engine.bells import Bells, Ear, heard
 
@@ -94,6 +99,22 @@ class LocalAnswers:
         """Return a blob."""
         return Content(data=await self.journal.blob(key))
 
+    async def usage(
+        self, by: str, zone: str, *, job: str | None, run_id: RunId | None, since: datetime | None
+    ) -> UsageReport:
+        """Return what calls of models have used.
+
+        Raises:
+            ConfigError: There is no such part, or no such zone.
+        """
+        parts, days = parse_by(by), parse_zone(zone)
+        rows = await self.views.usage(job=JobName(job) if job else None, run_id=run_id, since=since)
+        return await asyncio.to_thread(report, rows, parts, days)
+
+    async def pauses(self) -> tuple[Pause, ...]:
+        """Return the jobs whose schedules rest."""
+        return tuple(pauses(await self.ledger.marks(), await self.views.pausing()).values())
+
 
 @dataclass(frozen=True, slots=True)
 class LocalControl(LocalAnswers):
@@ -162,6 +183,20 @@ class LocalControl(LocalAnswers):
         self.resume(row.endpoint)
         await self._append(row.run_id, DeliveryRequeued(at=self.clock.now(), delivery_id=delivery_id, by=by))
         return await self.views.delivery(delivery_id) or row
+
+    async def pause_job(self, job: str, by: str, reason: str) -> Pause:
+        """Let a job's schedule rest until it is resumed."""
+        mark = JobMark(job=JobName(job), at=self.clock.now(), paused=True, by=by, reason=reason)
+        await self.ledger.mark(mark)
+        return Pause(job=mark.job, at=mark.at, by=by, reason=reason)
+
+    async def resume_job(self, job: str, by: str) -> Pause | None:
+        """Let a job's schedule go on; return what it had rested for, None where it did not."""
+        rests = next((pause for pause in await self.pauses() if pause.job == job), None)
+        if rests:  # Whatever the clock was set to since.
+            at = max(self.clock.now(), rests.at)
+            await self.ledger.mark(JobMark(job=rests.job, at=at, paused=False, by=by))
+        return rests
 
     async def test_endpoint(self, name: str, outcome: Outcome | None) -> Told:
         """Send an endpoint a test message; with an outcome, as the report of a run that ended so."""

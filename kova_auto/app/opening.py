@@ -9,10 +9,12 @@ from datetime import datetime
 from pathlib import Path
 
 from kova_auto.app.control import RunAsk
+from kova_auto.app.past import Past
 from kova_auto.app.pinning import Chain, Pinning
 from kova_auto.app.staging import Copies
 from kova_auto.core.approval.levels import ApprovalLevel
 from kova_auto.core.approval.policy import policy_hash
+from kova_auto.core.day import day_is_spent, say_spent
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.event import Origin, RunRequested
 from kova_auto.core.ids import JobName, RunId, requested_run_id, run_id
@@ -31,11 +33,13 @@ class Opening:
 
     Attributes:
         pinning: Finds the models of a run.
+        past: Says what a job's earlier runs mean for the next.
         loader: Reads a job file with the settings' zone and endpoints.
     """
 
     clock: Clock
     pinning: Pinning
+    past: Past
     copies: Copies
     loader: Callable[[Path], Job]
 
@@ -45,31 +49,38 @@ class Opening:
         What it lacks blocks the run and is told like any result. A job whose script would have to be played lacks a
         model, unless it says that it may: nobody asked for it.
         """
+        now = self.clock.now()
         try:
-            inputs, chain = inputs_of(job, {}), await self.pinning.chain(job, self.clock.now())
+            inputs, chain = inputs_of(job, {}), await self.past.chain(job, now, self.pinning)
         except ConfigError as exc:
             inputs, chain = {}, Chain(lacks=str(exc))
         if chain.scripted and not job.allow_scripted:
             chain = Chain(lacks=_UNASKED)
         opened = self._event(run_id(JobName(job.name), nominal_at), job, chain, inputs, Origin.SCHEDULE)
-        return opened.model_copy(update={"nominal_at": nominal_at, "due_at": nominal_at})
+        spent = await self.past.spent_usd(job, now)
+        return opened.model_copy(update={"nominal_at": nominal_at, "due_at": nominal_at, "day_spent_usd": spent})
 
     async def of_request(self, ask: RunAsk) -> RunRequested:
         """Return what opens a run that somebody asked for.
 
         Raises:
-            ConfigError: The job file is broken, an input does not fit, there is neither model nor script, or a price
-                is not known that a ceiling wants.
+            ConfigError: The job file is broken, an input does not fit, there is neither model nor script, a price is
+                not known that a ceiling wants, or the job has spent what it may on this day.
         """
+        now = self.clock.now()
         job = await asyncio.to_thread(self.loader, Path(ask.job))
         if ask.listener:
             job = job.model_copy(update={"notify": (Notify(endpoint=ask.listener.name),)})
         inputs = inputs_of(job, ask.inputs)
-        chain = await self.pinning.chain(job, self.clock.now())
+        chain = await self.pinning.chain(job, now)
         if chain.lacks:
             raise ConfigError(chain.lacks, path=job.path, key=chain.key)
         key = requested_run_id(JobName(job.name), ask.asked_at, ask.key)
         opened = self._event(key, job, chain, inputs, Origin.REQUEST, ask.level)
+        opened = opened.model_copy(update={"day_spent_usd": await self.past.spent_usd(job, now)})
+        if day_is_spent(opened):
+            hint = f"raise it, or ask again after midnight in {self.past.zone(job)}"
+            raise ConfigError(say_spent(opened), path=job.path, key="limits.cost_usd_per_day", hint=hint)
         if not ask.staged:
             return opened
         return opened.model_copy(

@@ -21,6 +21,8 @@ from kova_auto.core.errors import JournalBusyError, KovaError
 from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.ledger import Occurrence
+from kova_auto.core.pausing import Pause
+from kova_auto.core.usage import UsageReport
 from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow
 
 _T = TypeVar("_T")
@@ -31,6 +33,9 @@ _APPROVALS: TypeAdapter[tuple[ApprovalRow, ...]] = TypeAdapter(tuple[ApprovalRow
 _DELIVERIES: TypeAdapter[tuple[DeliveryRow, ...]] = TypeAdapter(tuple[DeliveryRow, ...])
 _REFUSAL: TypeAdapter[dict[str, str]] = TypeAdapter(dict[str, str])
 _OCCURRENCES: TypeAdapter[tuple[Occurrence, ...]] = TypeAdapter(tuple[Occurrence, ...])
+
+_PAUSES: TypeAdapter[tuple[Pause, ...]] = TypeAdapter(tuple[Pause, ...])
+_RESTED: TypeAdapter[Pause | None] = TypeAdapter(Pause | None)
 
 PAGE = 200
 Talk = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -164,6 +169,25 @@ class RemoteControl:
     async def blob(self, key: BlobHash) -> Content:
         """Return a blob."""
         return await self._ask("blob", TypeAdapter(Content), key=key)
+
+    async def usage(
+        self, by: str, zone: str, *, job: str | None, run_id: RunId | None, since: datetime | None
+    ) -> UsageReport:
+        """Return what calls of models have used."""
+        asked: dict[str, Param] = {"by": by, "zone": zone, "job": job, "run_id": run_id, "since": since}
+        return await self._ask("usage", TypeAdapter(UsageReport), **asked)
+
+    async def pauses(self) -> tuple[Pause, ...]:
+        """Return the jobs whose schedules rest."""
+        return await self._ask("pauses", _PAUSES)
+
+    async def pause_job(self, job: str, by: str, reason: str) -> Pause:
+        """Let a job's schedule rest until it is resumed."""
+        return await self._ask("pause_job", TypeAdapter(Pause), job=job, by=by, reason=reason)
+
+    async def resume_job(self, job: str, by: str) -> Pause | None:
+        """Let a job's schedule go on; return what it had rested for, None where it did not."""
+        return await self._ask("resume_job", _RESTED, job=job, by=by)
 
     async def diff(self, run_id: RunId) -> str:
         """Return what a run's writes changed, as a unified diff."""

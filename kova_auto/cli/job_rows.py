@@ -10,8 +10,10 @@ from itertools import islice
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from kova_auto.core.delivery.text import one_line
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.job import Job
+from kova_auto.core.pausing import PAUSED, Pause
 from kova_auto.core.schedule.sentence import sentence
 from kova_auto.core.schedule.triggers import CronTrigger, Trigger, next_fire
 from kova_auto.scheduling.triggers import UTC_ZONE, trigger_of
@@ -22,13 +24,19 @@ BY_HAND = "by hand"
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """Hold one job for a list: the job, or what is wrong with its file."""
+    """Hold one job for a list: the job, or what is wrong with its file.
+
+    Attributes:
+        next_at: When its schedule has it run; None where it has not, or rests.
+        pause: Why the schedule rests; None where it goes on.
+    """
 
     name: str
     path: str
     job: Job | None
     problems: tuple[ConfigError, ...]
     next_at: datetime | None
+    pause: Pause | None = None
 
     @property
     def schedule(self) -> str:
@@ -45,9 +53,11 @@ class JobRow:
     def cells(self) -> tuple[str, ...]:
         """Return the row as a person reads it."""
         if self.job is None:
-            return self.name, "", "", "", "", self._problem
+            return self.name, "", PAUSED if self.pause else "", "", "", self._problem
         when = local(self.next_at, zone_of(self.job)) if self.next_at else "-"
-        return self.name, self.runs, when, self.job.automation, " > ".join(self.job.models), ""
+        why = one_line(f"paused by {self.pause.by}: {self.pause.reason}".removesuffix(": "), 200) if self.pause else ""
+        shown = (self.runs, PAUSED if self.pause else when, self.job.automation, " > ".join(self.job.models))
+        return self.name, *shown, why
 
     @property
     def json(self) -> JsonDict:
@@ -60,6 +70,7 @@ class JobRow:
             "schedule": self.schedule or None,
             "timezone": zone_of(job).key if job and job.schedule else None,
             "next_at": iso(self.next_at),
+            "paused": self.pause.model_dump(mode="json", exclude={"job"}) if self.pause else None,
             "mode": job.mode.value if job else None,
             "automation": job.automation.value if job else None,
             "models": list(job.models) if job else None,
@@ -80,12 +91,12 @@ class JobRow:
 HEAD = ("NAME", "SCHEDULE", "NEXT", "AUTOMATION", "MODEL", "PROBLEM")
 
 
-def row_of(path: Path, loaded: Job | ConfigError, now: datetime) -> JobRow:
+def row_of(path: Path, loaded: Job | ConfigError, now: datetime, pause: Pause | None = None) -> JobRow:
     """Return the row of a job, or of a file that is no job yet."""
     if isinstance(loaded, ConfigError):
-        return JobRow(path.stem, str(path.absolute()), None, loaded.problems, None)
-    trigger = trigger_of(loaded)
-    return JobRow(loaded.name, loaded.path, loaded, (), next_fire(trigger, now) if trigger else None)
+        return JobRow(path.stem, str(path.absolute()), None, loaded.problems, None, pause)
+    trigger = None if pause else trigger_of(loaded)
+    return JobRow(loaded.name, loaded.path, loaded, (), next_fire(trigger, now) if trigger else None, pause)
 
 
 def warnings_of(job: Job) -> tuple[str, ...]:

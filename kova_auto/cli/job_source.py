@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kova_auto.cli.instants import instant
 from kova_auto.cli.options import settings_of
 from kova_auto.core.errors import ConfigError, JobFileError
 from kova_auto.core.job import Job
@@ -41,6 +43,14 @@ class JobSource:
         if config is None and jobs and all(map(is_path, jobs)):
             return cls(None)
         return cls.with_settings(config)
+
+    def instant(self, text: str) -> datetime:
+        """Read an instant as the service's clock shows it; a date alone is its midnight.
+
+        Raises:
+            ConfigError: It is none.
+        """
+        return instant(text, self.settings.timezone if self.settings else "UTC")
 
     def paths(self, jobs: Sequence[str]) -> list[Path]:
         """Return the files of the jobs that were named, or of all.

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kova_auto.cli.asking import change, person
 from kova_auto.cli.frame import FAILED, new_app
+from kova_auto.cli.instants import named
 from kova_auto.cli.job_rows import (
     HEAD,
     JobRow,
@@ -22,16 +23,19 @@ from kova_auto.cli.job_rows import (
     zone_of,
 )
 from kova_auto.cli.job_source import JobSource
-from kova_auto.cli.options import ConfigOption, JsonOption, now_of
+from kova_auto.cli.options import ConfigOption, JsonOption, now_of, settings_of
 from kova_auto.cli.output import GREEN, complain, paint, say, say_json, table
+from kova_auto.cli.pausing import pauses_known, spell_pause
+from kova_auto.core.delivery.text import one_line
 from kova_auto.core.errors import ConfigError
+from kova_auto.core.ids import JobName
 from kova_auto.core.job import Job
+from kova_auto.core.pausing import Pause
 from kova_auto.core.schedule.cron import parse_cron
-from kova_auto.core.schedule.triggers import parse_at
 from kova_auto.core.schedule.zone import parse_zone
 
-T = TypeVar("T")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+if TYPE_CHECKING:
+    from kova_auto.app.control import Control
 
 app = new_app("List, show, check and preview the jobs; write new ones.")
 
@@ -52,6 +56,11 @@ Check job files, and name everything that is wrong with them.
 Files that are named are checked by themselves; with --config, or by name, the settings' endpoints are looked at too.
 Exits with 1 if anything is wrong.
 """
+_PAUSE = """\
+Let a job's schedule rest until it is resumed: its instants are skipped, each with its row.
+
+A run that is going on is left alone, and kova-auto run JOB runs it all the same.
+"""
 _SCHEMA = """\
 Write the JSON Schema of job files, for editors.
 
@@ -63,8 +72,10 @@ Keep it beside your jobs (kova-auto jobs schema > job.schema.json) and begin eac
 @app.command("list", help=_LIST, short_help="List the jobs, and what is wrong with a file.")
 def list_jobs(context: typer.Context, *, config: ConfigOption = None, json: JsonOption = False) -> None:
     """Show every job of the jobs directory."""
-    source = JobSource.with_settings(config)
-    rows = _rows(source.load_each(source.paths([])), now_of(context))
+    settings = settings_of(config)
+    source = JobSource(settings)
+    found = source.load_each(source.paths([]))
+    rows = _rows(found, now_of(context), pauses_known(settings))
     if json:
         say_json([row.json for row in rows])
     elif rows:
@@ -78,15 +89,19 @@ def show(context: typer.Context, job: JobArgument, *, config: ConfigOption = Non
     """Write the job as TOML, or its row and all its values as JSON."""
     from kova_auto.cli.templates import effective_toml
 
-    source = JobSource.with_settings(config)
+    settings = settings_of(config)
+    source = JobSource(settings)
     path = source.paths([job])[0]
     loaded = source.load(path)
-    row = row_of(path, loaded, now_of(context))
+    pause = pauses_known(settings).get(JobName(loaded.name))
+    row = row_of(path, loaded, now_of(context), pause)
     if json:
         say_json(row.json | {"job": loaded.model_dump(mode="json", by_alias=True)})
         return
     when = local(row.next_at, zone_of(loaded)) if row.next_at else "never by itself"
-    say(effective_toml(loaded, notes=(row.path, f"Runs {row.runs}.", f"Next: {when}")))
+    rests = f"{spell_pause(pause, zone_of(loaded))}; kova-auto jobs resume {loaded.name}" if pause else ""
+    said = one_line(rests, 400).capitalize() if pause else f"Next: {when}"
+    say(effective_toml(loaded, notes=(row.path, f"Runs {row.runs}.", said)))
 
 
 @app.command("check", help=_CHECK, short_help="Check job files, and name everything that is wrong.")
@@ -124,7 +139,7 @@ def show_next(
     """Preview the instants that schedules imply."""
     source = JobSource.with_settings(config)
     loaded = [found for _, found in source.load_each(source.paths(jobs or ()))]
-    after = _instant(start, source) if start else now_of(context)
+    after = named("--from", source.instant, start) if start else now_of(context)
     found = upcoming([job for job in loaded if isinstance(job, Job)], after, count)
     if json:
         say_json(
@@ -166,11 +181,47 @@ def new(
     from kova_auto.cli.templates import job_toml
 
     if cron is not None:
-        _named("--cron", parse_cron, cron)
+        named("--cron", parse_cron, cron)
     source = JobSource.with_settings(config)
     text = job_toml(prompt=prompt, cron=cron, workspace=workspace.absolute())
     path = write_job(source, name, text)
     say(f"Wrote {path}\n\nEdit it, then: kova-auto jobs check {name}; kova-auto run {name}")
+
+
+@app.command("pause", help=_PAUSE, short_help="Let a job's schedule rest.")
+def pause(
+    job: JobArgument,
+    *,
+    reason: Annotated[
+        str, typer.Option(metavar="TEXT", help="Why; it is shown with the job.", show_default=False)
+    ] = "",
+    config: ConfigOption = None,
+) -> None:
+    """Let a schedule rest."""
+    settings = settings_of(config)
+    name = JobSource(settings).paths([job])[0].stem
+
+    async def question(control: Control) -> Pause:
+        return await control.pause_job(name, person(), reason)
+
+    change(settings, question, kind="jobs")
+    say(f"{name} is paused: its instants are skipped until kova-auto jobs resume {name}")
+
+
+@app.command("resume", help="Let a paused job's schedule go on, from its next instant; nothing is caught up with.")
+def resume(job: JobArgument, *, config: ConfigOption = None) -> None:
+    """Let a schedule go on."""
+    settings = settings_of(config)
+    name = JobSource(settings).paths([job])[0].stem
+
+    async def question(control: Control) -> Pause | None:
+        return await control.resume_job(name, person())
+
+    rested = change(settings, question, kind="jobs")
+    if rested is None:
+        say(f"{name} was not paused.")
+    else:
+        say(f"{name} goes on; it was {one_line(spell_pause(rested, parse_zone(settings.timezone)), 400)}")
 
 
 @app.command("schema", help=_SCHEMA)
@@ -181,8 +232,12 @@ def schema() -> None:
     say_json(job_schema())
 
 
-def _rows(loaded: Sequence[tuple[Path, Job | ConfigError]], now: datetime) -> list[JobRow]:
-    return sorted((row_of(path, found, now) for path, found in loaded), key=lambda row: row.name)
+def _rows(
+    loaded: Sequence[tuple[Path, Job | ConfigError]], now: datetime, pauses: Mapping[JobName, Pause] | None = None
+) -> list[JobRow]:
+    known = pauses or {}
+    rows = (row_of(path, found, now, known.get(JobName(path.stem))) for path, found in loaded)
+    return sorted(rows, key=lambda row: row.name)
 
 
 def _with_script(loaded: Job | ConfigError) -> Job | ConfigError:
@@ -206,18 +261,3 @@ def _say_checked(row: JobRow) -> None:
     say(f"{paint('ok', GREEN)}  {row.name}  {row.runs}")
     for warning in warnings_of(row.job):
         complain(f"{row.path}: {warning}", "warning")
-
-
-def _instant(text: str, source: JobSource) -> datetime:
-    """Read an instant as the service's zone shows it; a date alone is its midnight."""
-    zone = parse_zone(source.settings.timezone if source.settings else "UTC")
-    whole = f"{text}T00:00" if _DATE.fullmatch(text) else text
-    return _named("--from", lambda written: parse_at(written, zone), whole)
-
-
-def _named(option: str, parse: Callable[[str], T], text: str) -> T:
-    """Read an option's value; what is wrong with it is said under the option's name."""
-    try:
-        return parse(text)
-    except ConfigError as exc:
-        raise ConfigError(exc.message, key=option, hint=exc.hint) from exc

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from kova_auto.cli.ink import Ink
 from kova_auto.cli.output import DIM, GREEN, RED, YELLOW
+from kova_auto.cli.progress import spell_cost
 from kova_auto.core.approval.levels import Ruling
 from kova_auto.core.delivery.notice import SCRIPTED
 from kova_auto.core.delivery.text import one_line
@@ -27,17 +28,17 @@ def loop_lines(view: LoopView, ink: Ink) -> Iterator[str]:
             yield ink(f"── attempt {attempt}", bold=True)
         yield from _iteration(iteration, ink)
     stopped = view.outcome.replace("_", " ") if view.outcome else view.execution
-    cost = "cost unknown" if view.cost_usd is None else f"{view.cost_usd:.4f} USD"
     yield f"└─ {ink(stopped, bold=True)}: {one_line(view.why, _SENTENCE)}"
-    yield ink(f"   {view.ran_s:.1f} s · {view.tokens:,} tokens · {cost}", DIM)
+    yield ink(f"   {view.ran_s:.1f} s · {view.tokens:,} tokens · {spell_cost(view.cost_usd)}", DIM)
 
 
 def _iteration(iteration: Iteration, ink: Ink) -> Iterator[str]:
-    tokens = f" · {iteration.tokens_in:,} in, {iteration.tokens_out:,} out" if iteration.tokens_in else ""
-    size = ink(f"  {iteration.took_s:.1f} s{tokens}", DIM)
+    used = f" · {iteration.tokens_in:,} in, {iteration.tokens_out:,} out · {spell_cost(iteration.cost_usd)}"
+    size = ink(f"  {iteration.took_s:.1f} s{used if iteration.tokens_in or iteration.tokens_out else ''}", DIM)
     yield f"├─ {ink(f'iteration {iteration.number}', bold=True)}{size}"
     for failure in iteration.failures:
-        yield f"│    {ink('no reply', RED)} ({failure.error}): {one_line(failure.message, _SENTENCE)}"
+        billed = f", {failure.tokens:,} tokens all the same" if failure.tokens else ""
+        yield f"│    {ink('no reply', RED)} ({failure.error}{billed}): {one_line(failure.message, _SENTENCE)}"
     yield f"│    {ink.fit(iteration.intent, 5) or ('(said nothing)' if iteration.replied else '…')}"
     for call in iteration.calls:
         yield from _call(call, ink)

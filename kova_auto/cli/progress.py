@@ -209,8 +209,12 @@ def spell_call(call: ToolCall) -> str:
 
 def spell_usage(usage: Usage) -> str:
     """Return tokens and their price."""
-    cost = "cost unknown" if usage.cost_usd is None else f"{usage.cost_usd:.4f} USD"
-    return f"{usage.tokens:,} tokens" + (f" · {cost}" if usage.tokens else "")
+    return f"{usage.tokens:,} tokens" + (f" · {spell_cost(usage.cost_usd)}" if usage.tokens else "")
+
+
+def spell_cost(cost_usd: float | None) -> str:
+    """Return a price."""
+    return "cost unknown" if cost_usd is None else f"{cost_usd:.4f} USD"
 
 
 def _since(begin: datetime, end: datetime) -> str:

@@ -35,5 +35,6 @@ COMMANDS: Final = (
     Entry("runs", "kova_auto.cli.runs", "List and follow runs; show, undo, cancel and retry one", LOOK),
     Entry("approvals", "kova_auto.cli.approvals", "List and answer the calls that wait for a person", LOOK),
     Entry("deliveries", "kova_auto.cli.deliveries", "List what endpoints are owed; try again", LOOK),
+    Entry("usage", "kova_auto.cli.usage", "Show what models have used, and what it cost", LOOK),
     Entry("endpoints", "kova_auto.cli.endpoints", "List endpoints; send one a test", LOOK),
 )

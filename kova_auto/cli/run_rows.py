@@ -9,13 +9,15 @@ from zoneinfo import ZoneInfo
 from kova_auto.cli.ink import Ink
 from kova_auto.cli.job_rows import JsonDict
 from kova_auto.cli.progress import spell_call, spell_usage
+from kova_auto.cli.usage_rows import spell_sum
 from kova_auto.core.delivery.document import count
 from kova_auto.core.delivery.notice import SCRIPTED
 from kova_auto.core.delivery.text import clean, one_line
 from kova_auto.core.event import Event
 from kova_auto.core.loop_view import loop_view, why_it_stopped
 from kova_auto.core.run import RunState
-from kova_auto.core.view import DeliveryRow, RunRow, delivery_rows, run_row
+from kova_auto.core.usage import By, Used, report
+from kova_auto.core.view import DeliveryRow, RunRow, delivery_rows, run_row, usage_rows
 
 HEAD = ("RUN", "ASKED FOR", "STATUS", "CALLS", "TOKENS", "ANSWER")
 _RESULT = 200
@@ -44,6 +46,7 @@ def run_json(state: RunState, events: Sequence[Event]) -> JsonDict:
         "calls": [
             call.model_dump(mode="json") for iteration in loop_view(events).iterations for call in iteration.calls
         ],
+        "usage": [used.model_dump(mode="json") for used in _usage(state)],
         "deliveries": [row.model_dump(mode="json") for row in delivery_rows(state)],
     }
 
@@ -54,6 +57,10 @@ def run_lines(state: RunState, zone: ZoneInfo, ink: Ink) -> Iterator[str]:
     yield f"run {ink(row.run_id, bold=True)}"
     for label, value in _facts(state, row, zone):
         yield f"  {ink(f'{label:<11}', 'dim')} {one_line(value, 400)}"
+    if not row.scripted and state.spent:
+        yield ""
+        yield ink("usage", bold=True)
+        yield from map(_usage_line, _usage(state))
     if state.calls:
         yield ""
         yield ink("calls", bold=True)
@@ -91,6 +98,18 @@ def _facts(state: RunState, row: RunRow, zone: ZoneInfo) -> Iterator[tuple[str, 
     yield from ((label, when(instant, zone)) for label, instant in instants if instant)
     yield "took", f"{state.ran_s:.1f} s, attempt {row.attempt}, {count(row.iterations, 'iteration')}"
     yield "used", spell_usage(state.usage)
+
+
+def _usage(state: RunState) -> tuple[Used, ...]:
+    """Return what each iteration has used of each model."""
+    return report(usage_rows(state), {By.ITERATION, By.MODEL}, ZoneInfo("UTC")).rows
+
+
+def _usage_line(used: Used) -> str:
+    cached = f" ({used.cache_read_tokens:,} cached)" if used.cache_read_tokens else ""
+    failed = f", {used.failed} of {count(used.calls, 'call')} without a reply" if used.failed else ""
+    tokens = f"{used.input_tokens:,} in{cached}, {used.output_tokens:,} out"
+    return f"  {used.iteration}  {used.model}  {tokens} · {spell_sum(used)}{failed}"
 
 
 def delivery_line(row: DeliveryRow, zone: ZoneInfo) -> str:

@@ -24,6 +24,7 @@ from kova_auto.core.ids import CallId, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
 from kova_auto.core.run import CallState, Execution, RunState, fold
+from kova_auto.core.state import NO_USAGE
 from kova_auto.core.value import Value
 
 
@@ -49,12 +50,19 @@ class LoopCall(Value):
 
 
 class LoopFailure(Value):
-    """Show one call of the model that gave no reply."""
+    """Show one call of the model that gave no reply.
+
+    Attributes:
+        tokens: Read and written all the same.
+        cost_usd: None where the price is not known.
+    """
 
     at: datetime
     error: str
     message: str
     retry_at: datetime | None
+    tokens: int = 0
+    cost_usd: float | None = 0.0
 
 
 class Iteration(Value):
@@ -65,6 +73,9 @@ class Iteration(Value):
         intent: What it was trying to do, in the model's words; its calls' names where it said nothing.
         took_s: From the first call of the model to the last result, seconds.
         replied: False while the model has not answered.
+        tokens_in: Of all its calls of the model, those that gave no reply included.
+        tokens_out: As `tokens_in`.
+        cost_usd: As `tokens_in`; None where a price is not known.
     """
 
     number: int
@@ -76,6 +87,7 @@ class Iteration(Value):
     replied: bool
     tokens_in: int = 0
     tokens_out: int = 0
+    cost_usd: float | None = 0.0
     failures: tuple[LoopFailure, ...] = ()
     calls: tuple[LoopCall, ...] = ()
 
@@ -155,6 +167,9 @@ def _rounds(events: Sequence[Event]) -> list[_Round]:
 
 def _iteration(found: _Round, state: RunState) -> Iteration:
     reply, (attempt, number) = found.reply, found.key
+    used = NO_USAGE.plus(reply.reply.usage) if reply else NO_USAGE
+    for usage in (event.usage for event in found.failures if event.usage):
+        used = used.plus(usage)
     return Iteration(
         number=number,
         attempt=attempt,
@@ -163,15 +178,24 @@ def _iteration(found: _Round, state: RunState) -> Iteration:
         model=found.call.model,
         intent=_intent(reply) if reply else "",
         replied=reply is not None,
-        tokens_in=reply.reply.usage.input_tokens if reply else 0,
-        tokens_out=reply.reply.usage.output_tokens if reply else 0,
+        tokens_in=used.input_tokens,
+        tokens_out=used.output_tokens,
+        cost_usd=used.cost_usd,
         failures=tuple(_failure(event) for event in found.failures),
         calls=tuple(_call(state.calls[call.id]) for call in reply.calls) if reply else (),
     )
 
 
 def _failure(event: ModelCallFailed) -> LoopFailure:
-    return LoopFailure(at=event.at, error=event.error, message=event.message, retry_at=event.retry_at)
+    used = event.usage or NO_USAGE
+    return LoopFailure(
+        at=event.at,
+        error=event.error,
+        message=event.message,
+        retry_at=event.retry_at,
+        tokens=used.tokens,
+        cost_usd=used.cost_usd,
+    )
 
 
 def _intent(reply: ModelReplied) -> str:

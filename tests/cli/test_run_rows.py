@@ -8,6 +8,7 @@ from kova_auto.cli.ink import Ink
 from kova_auto.cli.listing import listing
 from kova_auto.cli.run_rows import HEAD, cells, run_json, run_lines
 from kova_auto.core.job import Outcome
+from kova_auto.core.message import Usage
 from kova_auto.core.view import run_row
 from tests.story import Story
 from tests.support import a_job, a_request, call, says
@@ -37,7 +38,7 @@ def test_a_run_is_shown_with_all_that_is_known_of_it() -> None:
         "  status      done, scripted",
         "  why         the model asked for nothing more and gave its answer",
         "  job         nightly /jobs/nightly.toml",
-        "  model       test/model (scripted: no model was called)",
+        "  model       m (scripted: no model was called)",
         "  mode        agent, read-only",
         "  workspace   /srv/app",
         "  inputs      branch=main",
@@ -61,9 +62,22 @@ def test_a_run_is_shown_with_all_that_is_known_of_it() -> None:
     ]
 
 
+def test_what_each_iteration_used_is_shown_with_its_price() -> None:
+    billed = Usage(input_tokens=7, output_tokens=2, cost_usd=None)
+    story = Story().says(says("", call("look"), tokens=1200)).does("1.1").fails("broke off", usage=billed)
+    state = story.says(says("Done.", cost_usd=0.25)).ends().state
+    shown = list(run_lines(state, BERLIN, Ink()))
+
+    assert shown[shown.index("usage") : shown.index("calls") - 1] == [
+        "usage",
+        "  1  m  1,200 in, 0 out · 0.0010 USD",
+        "  2  m  17 in, 2 out · at least 0.2500 USD, 1 of 2 calls without a reply",
+    ]
+
+
 def test_a_program_gets_every_call_and_delivery() -> None:
     story = a_finished_story()
     shown = run_json(story.state, story.events)
-    assert list(shown) == ["run", "why", "answer", "calls", "deliveries"]
+    assert list(shown) == ["run", "why", "answer", "calls", "usage", "deliveries"]
     assert shown["answer"] == "All\x07 is well.\n"
     assert shown["run"] == run_row(story.state).model_dump(mode="json")

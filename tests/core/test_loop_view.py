@@ -7,7 +7,7 @@ from kova_auto.core.event import StopRequested
 from kova_auto.core.ids import CallId
 from kova_auto.core.job import Outcome
 from kova_auto.core.loop_view import Iteration, LoopCall, LoopFailure, loop_view, why_it_stopped
-from kova_auto.core.message import ModelReply, ResultStatus
+from kova_auto.core.message import ModelReply, ResultStatus, Usage
 from kova_auto.core.stop_reason import StopReason
 from tests.story import Story
 from tests.support import a_request, at, call, says
@@ -25,6 +25,7 @@ def test_an_iteration_tells_what_it_tried_and_what_came_back() -> None:
             intent="I look.",
             replied=True,
             tokens_in=10,
+            cost_usd=0.001,
             calls=(
                 LoopCall(
                     call_id=CallId("1.1"),
@@ -53,6 +54,21 @@ def test_tries_that_gave_no_reply_belong_to_their_iteration() -> None:
     view = loop_view(Story().fails("busy", at("06:00:09")).says(says("Done.")).events)
     failure = LoopFailure(at=at("06:00:04"), error="ModelUnavailable", message="busy", retry_at=at("06:00:09"))
     assert [(found.number, found.failures, found.intent) for found in view.iterations] == [(1, (failure,), "Done.")]
+
+
+def test_what_a_try_without_a_reply_used_is_in_its_iteration() -> None:
+    story = Story().fails("broke off", usage=Usage(input_tokens=7, output_tokens=2, cost_usd=0.25))
+    (iteration,) = loop_view(story.says(says("Done.", cost_usd=0.5)).events).iterations
+    (failure,) = iteration.failures
+
+    assert (failure.tokens, failure.cost_usd) == (9, 0.25)
+    assert (iteration.tokens_in, iteration.tokens_out, iteration.cost_usd) == (17, 2, 0.75)
+
+
+def test_an_iteration_with_a_price_that_is_not_known_has_no_cost() -> None:
+    (iteration,) = loop_view(Story().says(says("Done.", cost_usd=None)).events).iterations
+
+    assert (iteration.tokens_in, iteration.cost_usd) == (10, None)
 
 
 def test_an_iteration_without_a_reply_yet_is_shown() -> None:

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from kova_auto.app.control import Placed
 from kova_auto.core.event import Event, Fact
 from kova_auto.core.loop_view import Iteration, LoopCall, LoopFailure, LoopView
+from kova_auto.core.usage import UsageReport, Used
 from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow
 from tests.docs.pages import bare, codes, table, tables_under
 from tests.docs.terminal import on_terminal
@@ -25,6 +26,8 @@ MODELS: Sequence[tuple[str, type[BaseModel]]] = [
     ("A call", LoopCall),
     ("`kova-auto approvals list`", ApprovalRow),
     ("`kova-auto deliveries list`", DeliveryRow),
+    ("`kova-auto usage`", UsageReport),
+    ("A sum", Used),
 ]
 JOB = """
 prompt = "Look."
@@ -69,6 +72,7 @@ def test_what_no_model_describes_has_the_names_of_its_table(home: Path) -> None:
         "`kova-auto runs show`": said(home, "runs show last"),
         "`kova-auto approvals show`": said(home, "approvals show last 1.1"),
         "`kova-auto endpoints list`": said(home, "endpoints list"),
+        "`kova-auto doctor`": said(home, "doctor --offline"),
     }
     assert {heading: list(names) for heading, names in shown.items()} == {
         heading: table(PAGE, heading).names for heading in shown

@@ -1,0 +1,73 @@
+"""What a job's earlier runs mean for the next: what is left of the day's money, and which model "auto" was."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from kova_auto.app.pinning import Chain, Pinning
+from kova_auto.core.day import day_began
+from kova_auto.core.errors import ConfigError
+from kova_auto.core.ids import JobName
+from kova_auto.core.job import Job
+from kova_auto.core.keeping import stays_with
+from kova_auto.core.ports import Journal, Views
+from kova_auto.llm.choice import AUTO
+
+LOG = logging.getLogger(__name__)
+_LOOKED_AT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """Look back.
+
+    Attributes:
+        zone: Whose days count for a job: its schedule's zone, or that of the settings.
+    """
+
+    journal: Journal
+    views: Views
+    zone: Callable[[Job], ZoneInfo]
+
+    async def spent_usd(self, job: Job, now: datetime) -> float:
+        """Return what the job's runs have cost on the day that it is now."""
+        return await self.views.spent_usd(JobName(job.name), day_began(now, self.zone(job)))
+
+    async def chain(self, job: Job, now: datetime, pinning: Pinning) -> Chain:
+        """Return the models of a scheduled run: "auto" stays the model it was, as long as that can be asked.
+
+        Raises:
+            ConfigError: As `Pinning.chain`.
+        """
+        means = await pinning.chain(job, now)
+        if job.models != (AUTO,) or not means.pins:
+            return means
+        name = means.pins[0].name
+        was = await self._was(job, name)
+        if not was or not (kept := await _asked_by_name(job, was, now, pinning)):
+            return means
+        LOG.info("%s stays with %s; auto is %s now, and a run by hand (kova-auto run) moves it", job.name, was, name)
+        return kept
+
+    async def _was(self, job: Job, means: str) -> str:
+        """Return the model that the job's "auto" was, if it was another; empty where it was none, or named."""
+        last = stays_with(means, await self.views.last_runs(JobName(job.name), limit=_LOOKED_AT))
+        if last is None or (await self.journal.load(last.run_id)).job.models != (AUTO,):
+            return ""
+        return last.model
+
+
+async def _asked_by_name(job: Job, model: str, now: datetime, pinning: Pinning) -> Chain | None:
+    """Return the chain of this model alone; None where it cannot be asked any more."""
+    try:
+        chain = await pinning.chain(job.model_copy(update={"model": model}), now)
+    except ConfigError as exc:
+        LOG.info("%s leaves %s: %s", job.name, model, exc)
+        return None
+    if chain.lacks:
+        LOG.info("%s leaves %s: %s", job.name, model, chain.lacks)
+    return None if chain.lacks or chain.scripted else chain
