@@ -37,6 +37,10 @@ class Providers(Mapping[str, Provider]):
             key = ".".join(["providers", name, *map(str, problem["loc"])])
             raise ConfigError(problem["msg"].removeprefix("Value error, "), key=key) from None
 
+    def __contains__(self, name: object) -> bool:
+        """Say whether one is configured, whatever its secrets are."""
+        return name in self._tables
+
     def __iter__(self) -> Iterator[str]:
         """Yield their names."""
         return iter(self._tables)

@@ -13,8 +13,8 @@ from kova_auto.core.approval.policy import Policy
 from kova_auto.core.approval.tables import Box, Reach, boxes, reach
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.net.http import Exchange
-from kova_auto.core.ports import Journal
 from kova_auto.core.secret import SecretRef
+from kova_auto.engine.world import Blobs
 from kova_auto.tools.bash import BashTool
 from kova_auto.tools.commands import Commands, Host
 from kova_auto.tools.edit import EditTool
@@ -61,10 +61,12 @@ async def unproven(sandbox: Sandbox, policy: Policy) -> str:
     return f'permissions.sandbox = "required": {reasons[0]}' if len(reasons) == len(found) else ""
 
 
-def tooling_of(
-    places: HousePlaces, environ: Mapping[str, str], vault: Vault, journal: Journal, exchange: Exchange
-) -> Tooling:
-    """Build the tools, in the order in which the model is told of them."""
+def sandbox_of(places: HousePlaces) -> Sandbox:
+    """Return what confines commands, nothing proved yet.
+
+    Raises:
+        ConfigError: There is no place for its self-tests.
+    """
     scratch = places.work / "scratch"
     try:
         scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -73,7 +75,15 @@ def tooling_of(
         hint = "set XDG_CACHE_HOME to a directory of your own, or CacheDirectory= in the unit"
         raise ConfigError(message, path=str(scratch), hint=hint) from exc
     hidden = hidden_places(places.home, (*places.secret, places.data))
-    sandbox = Sandbox(scratch, hidden, bwrap=find_bwrap(), landlock_abi=landlock.abi())
+    return Sandbox(scratch, hidden, bwrap=find_bwrap(), landlock_abi=landlock.abi())
+
+
+def tooling_of(
+    places: HousePlaces, environ: Mapping[str, str], vault: Vault, journal: Blobs, exchange: Exchange
+) -> Tooling:
+    """Build the tools, in the order in which the model is told of them."""
+    hidden = hidden_places(places.home, (*places.secret, places.data))
+    sandbox = sandbox_of(places)
 
     def secret(reference: SecretRef) -> str:
         return vault.value(reference)

@@ -37,4 +37,5 @@ COMMANDS: Final = (
     Entry("deliveries", "kova_auto.cli.deliveries", "List what endpoints are owed; try again", LOOK),
     Entry("usage", "kova_auto.cli.usage", "Show what models have used, and what it cost", LOOK),
     Entry("endpoints", "kova_auto.cli.endpoints", "List endpoints; send one a test", LOOK),
+    Entry("doctor", "kova_auto.cli.doctor", "Say what is not as it must be, and what to do", LOOK),
 )

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 
 import pytest
 
 from kova_auto.app.discovery import KEPT_S, Discovery, local_servers
+from kova_auto.app.models import Providers
+from kova_auto.app.vault import Vault
 from kova_auto.core.errors import ModelUnavailableError
 from kova_auto.core.provider import BUILT_IN, Provider, configured
 from kova_auto.llm.choice import Pin
+from kova_auto.settings.load import load_settings
 from tests.doubles.clock import HandClock
 from tests.llm.fault_server import Act, Answer, serving
 
@@ -28,7 +32,7 @@ def at_port(name: str, port: int, **said: object) -> Provider:
 
 def only(*known: Provider) -> dict[str, Provider]:
     """Return these, and every built-in server moved to where nobody listens."""
-    moved = {name: at_port(name, 1) for name, one in BUILT_IN.items() if one.is_local}
+    moved = {name: at_port(name, 1) for name, one in BUILT_IN.items() if one.is_local and one.base_url}
     return {provider.name: provider for provider in known} | {
         name: provider for name, provider in moved.items() if name not in {one.name for one in known}
     }
@@ -47,6 +51,16 @@ def test_only_servers_on_this_machine_that_want_no_key_are_asked() -> None:
 
     assert [provider.name for provider in found] == ["mine", "vllm", "lmstudio", "llamacpp"]
     assert [provider.name for provider in local_servers({})] == ["ollama", "vllm", "lmstudio", "llamacpp"]
+
+
+def test_a_provider_whose_secret_cannot_be_had_is_no_server_and_hides_none(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path)}
+    text = '[providers.ollama]\napi_key = { env = "NOT_SET" }\n[providers.mine]\nbase_url = "http://127.0.0.1:1/v1"\n'
+    (tmp_path / "kova-auto.toml").write_text(text)
+    settings = load_settings(tmp_path / "kova-auto.toml", environ)
+    known = Providers(settings.providers, Vault(settings, environ))
+
+    assert [provider.name for provider in local_servers(known)] == ["mine", "vllm", "lmstudio", "llamacpp"]
 
 
 async def test_the_first_server_that_lists_a_model_is_taken() -> None:

@@ -1,0 +1,85 @@
+"""Examine a service without changing it: whether its jobs can run, and what stands in their way."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from datetime import datetime
+from pathlib import Path
+
+from kova_auto.app.discovery import Discovery, nobody
+from kova_auto.app.finding import Finding, Mark
+from kova_auto.app.house_findings import of_data, of_sandbox, of_secret, of_settings
+from kova_auto.app.model_findings import Asking, of_job, of_servers
+from kova_auto.app.models import Providers
+from kova_auto.app.pinning import Pinning
+from kova_auto.app.places import places_of
+from kova_auto.app.tooling import sandbox_of
+from kova_auto.app.vault import Vault
+from kova_auto.clock import SystemClock
+from kova_auto.core.errors import ConfigError
+from kova_auto.core.job import Job
+from kova_auto.llm.catalog import models_at
+from kova_auto.llm.choice import Pin
+from kova_auto.scheduling.jobfiles import load_jobs
+from kova_auto.settings.model import Settings
+
+
+async def examine(
+    settings: Settings, environ: Mapping[str, str], now: datetime, *, offline: bool
+) -> AsyncIterator[Finding]:
+    """Yield what was found, in the order in which it matters; no secret is in it.
+
+    Args:
+        settings: Of the service.
+        environ: Of this process, which may see other secrets than the service does.
+        now: Prices are looked up for it.
+        offline: Nobody is asked anything, on this machine neither.
+    """
+    vault = Vault(settings, environ)
+    async for finding in _examined(settings, environ, vault, now, offline=offline):
+        yield Finding(finding.check, finding.name, finding.mark, vault.redact(finding.text))
+
+
+async def _examined(
+    settings: Settings, environ: Mapping[str, str], vault: Vault, now: datetime, *, offline: bool
+) -> AsyncIterator[Finding]:
+    for finding in of_settings(settings, environ):
+        yield finding
+    yield await of_data(settings, environ)
+    try:
+        sandbox = sandbox_of(places_of(settings, environ))
+    except ConfigError as exc:
+        yield Finding("sandbox", "commands", Mark.FAIL, f"no run can begin: {exc}")
+        return
+    yield await of_sandbox(sandbox)
+    providers, used = Providers(settings.providers, vault), list[Pin]()
+    server = None if offline or not settings.discover else Discovery(providers, SystemClock())
+    pinning = Pinning(providers, server or nobody)
+    jobs, broken = _jobs(settings)
+    for finding in broken:
+        yield finding
+    for job in jobs:
+        finding, chain = await of_job(job, pinning, sandbox, now, has_looked=not offline)
+        used += [Pin(provider, model) for provider, _, model in (pin.name.partition("/") for pin in chain.pins)]
+        yield finding
+        for name, reference in job.env.items():
+            yield of_secret(f"{job.name}: env.{name}", reference, settings, environ)
+    asking = Asking(settings.providers, providers, environ, None if offline else models_at)
+    async for finding in asking.findings(used):
+        yield finding
+    if server:
+        for finding in of_servers(await server.everyone()):
+            yield finding
+
+
+def _jobs(settings: Settings) -> tuple[list[Job], list[Finding]]:
+    """Return the jobs, and what is wrong with files that are none."""
+    try:
+        jobs, errors = load_jobs(settings.jobs_dir, timezone=settings.timezone, endpoints=tuple(settings.endpoints))
+    except ConfigError as exc:
+        return [], [Finding("job", "files", Mark.WARN, str(exc))]
+    return jobs, [
+        Finding("job", Path(error.path).stem, Mark.FAIL, problem.sentence)
+        for error in errors
+        for problem in error.problems
+    ]
