@@ -7,7 +7,8 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from kova_auto.llm.faults import REFUSES_A_PART, Problem
+from kova_auto.core.fault import Fault
+from kova_auto.llm.faults import REFUSES_A_PART, Problem, fault_of
 from kova_auto.llm.wire import Wire
 
 Body = dict[str, JsonValue]
@@ -38,7 +39,8 @@ class Concessions:
             status: Of its answer.
             made: What was conceded in this call before.
         """
-        if status not in REFUSES_A_PART or len(made) == MOST:
+        refuses_a_part = problem.is_opaque or fault_of(problem, status) is Fault.INVALID
+        if status not in REFUSES_A_PART or len(made) == MOST or not refuses_a_part:
             return None
         return self._wire.without(body, problem)
 

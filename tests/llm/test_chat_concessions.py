@@ -240,6 +240,13 @@ async def test_nothing_is_conceded_to_an_answer_of_another_kind(status: int) -> 
     assert len(server.requests) == 1
 
 
+async def test_nothing_is_conceded_to_an_overflow() -> None:
+    message = "maximum context length is 8192 tokens; more is not supported, even without stream_options"
+    async with asking(refuses(400, {"error": {"message": message}}), HI) as (model, server):
+        error = await failure_of(model)
+    assert (type(error), len(server.requests)) == (ContextOverflowError, 1)
+
+
 async def test_tools_are_not_given_up() -> None:
     spec = ToolSpec(name="read", description="Read.", parameters={"type": "object"})
     async with asking(refused("tools"), HI) as (model, server):
