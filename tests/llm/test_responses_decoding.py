@@ -90,6 +90,11 @@ def test_nothing_more_is_read_after_the_end() -> None:
     assert states[-1] == (True, True)
 
 
+def test_what_comes_after_the_end_changes_nothing() -> None:
+    late: Json = {"type": "error", "code": "server_error", "message": "no"}
+    assert read(*FULL, late, "{", "[DONE]") == WHOLE
+
+
 def test_only_content_is_progress() -> None:
     events = [*begun(), *told(reasoning("Think")), *told(message(said("Hi")), 1), *told(WRITTEN, 2), completed()]
     decoder = ResponsesDecoder(PROVIDER, asks())
@@ -211,6 +216,7 @@ def test_a_call_of_a_custom_tool_is_never_executed() -> None:
         event("output_item.added", item=None),
         event("output_item.done"),
         event("content_part.done", part=None),
+        event("content_part.done", item_id="msg_1", output_index=0, part={"type": "output_audio", "text": "x"}),
         event("created"),
         event("queued", response=response("queued")),
         "{}",

@@ -28,20 +28,24 @@ from kova_auto.core.stop_reason import StopReason
 from kova_auto.llm.arguments import is_storable, requested
 from kova_auto.llm.estimate import estimated
 from kova_auto.llm.faults import Problem, failure_of, problem_in
-from kova_auto.llm.openai_responses.items import CALLS, Item, Items, items_in, parts_of, text_at, written_by
+from kova_auto.llm.openai_responses.items import CALLS, PARTS, Item, Items, items_in, parts_of, text_at, written_by
 from kova_auto.llm.openai_responses.usage import usage_of
 from kova_auto.llm.piece import object_in
 from kova_auto.llm.redaction import shown
 from kova_auto.llm.sse import SseEvent
 
-# Events that bring text: the part of an item that they belong to, and where its number stands.
+# Events that bring text: the part of an item that it belongs to, and where its number stands.
 _TEXTS: Final = {
-    "response.output_text": ("output_text", "content_index"),
-    "response.refusal": ("refusal", "content_index"),
-    "response.reasoning_text": ("reasoning_text", "content_index"),
-    "response.reasoning_summary_text": ("summary_text", "summary_index"),
-    "response.function_call_arguments": ("arguments", ""),
-    "response.custom_tool_call_input": ("input", ""),
+    f"response.{name}.{step}": (kind, number)
+    for name, kind, number in (
+        ("output_text", "output_text", "content_index"),
+        ("refusal", "refusal", "content_index"),
+        ("reasoning_text", "reasoning_text", "content_index"),
+        ("reasoning_summary_text", "summary_text", "summary_index"),
+        ("function_call_arguments", "arguments", ""),
+        ("custom_tool_call_input", "input", ""),
+    )
+    for step in ("delta", "done")
 }
 _PARTS: Final = {"response.content_part.done": "content_index", "response.reasoning_summary_part.done": "summary_index"}
 _ENDS: Final = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
@@ -77,7 +81,7 @@ class ResponsesDecoder:
         Raises:
             ModelError: The event says that something went wrong, or is none of this protocol.
         """
-        if event.data.strip() == "[DONE]":
+        if self.ended or event.data.strip() == "[DONE]":
             self.closed = True
             return []
         body = object_in(self._provider, event.data)
@@ -171,34 +175,34 @@ class ResponsesDecoder:
         details = response.get("incomplete_details")
         self._reason = text_at(details, "reason") if isinstance(details, dict) else ""
         if self._reason or kind == "response.incomplete" or status in ("incomplete", "cancelled"):
-            self._cut = _CUT.get(self._reason)
-            if self._cut is None:
-                why = shown(
-                    self._provider, self._reason or ("cancelled" if status == "cancelled" else "no reason given")
-                )
-                msg = f"{self._provider.name} ended its answer early: {why}"
-                raise ModelUnavailableError(msg, fault=Fault.TRUNCATED)
+            self._cut = self._cut_by(self._reason or ("cancelled" if status == "cancelled" else "no reason given"))
         final = items_in(response.get("output"))
         chunks = [] if self._items.slots else [part for item in final for part in self._finish(item, None)]
         self._output, self._final = self._items.output(final), final
         self.ended = self.closed = True
         return chunks
 
-    def _piece(self, kind: str, body: Item) -> list[ModelChunk]:
-        item, index = body.get("item"), body.get("output_index")
-        if kind == "response.output_item.added" and isinstance(item, dict):
-            self._items.begin(item, index)
-            return [CallDelta(name=text_at(item, "name"))] if item.get("type") in CALLS else []
-        if kind == "response.output_item.done" and isinstance(item, dict):
-            return self._finish(item, index)
-        if kind in _PARTS and isinstance(part := body.get("part"), dict):
-            return self._text(body, text_at(part, "type"), _PARTS[kind], part, whole=True)
-        base, _, step = kind.rpartition(".")
-        if base in _TEXTS and step in ("delta", "done"):
-            return self._text(body, *_TEXTS[base], body, whole=step == "done")
-        return []
+    def _cut_by(self, reason: str) -> StopReason:
+        stop = _CUT.get(reason)
+        if stop is None:
+            msg = f"{self._provider.name} ended its answer early: {shown(self._provider, reason)}"
+            raise ModelUnavailableError(msg, fault=Fault.TRUNCATED)
+        return stop
 
-    def _text(self, body: Item, kind: str, number: str, said: Item, *, whole: bool) -> list[ModelChunk]:
+    def _piece(self, kind: str, body: Item) -> list[ModelChunk]:
+        if text := _TEXTS.get(kind):
+            return self._text(body, body, *text, whole=kind.endswith(".done"))
+        if kind in _PARTS and isinstance(part := body.get("part"), dict) and part.get("type") in PARTS:
+            return self._text(body, part, text_at(part, "type"), _PARTS[kind], whole=True)
+        item, index = body.get("item"), body.get("output_index")
+        if not isinstance(item, dict):
+            return []
+        if kind == "response.output_item.done":
+            return self._finish(item, index)
+        is_new = kind == "response.output_item.added" and self._items.begin(item, index)
+        return [CallDelta(name=text_at(item, "name"))] if is_new and item.get("type") in CALLS else []
+
+    def _text(self, body: Item, said: Item, kind: str, number: str, *, whole: bool) -> list[ModelChunk]:
         """Take a piece of a text, or all of it; show what has not been shown."""
         part = self._items.part(text_at(body, "item_id"), body.get("output_index"), kind, body.get(number))
         if not whole:

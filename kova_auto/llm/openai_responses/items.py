@@ -19,12 +19,14 @@ Item = dict[str, JsonValue]
 
 CALLS: Final = frozenset({"function_call", "custom_tool_call"})
 _WRITTEN: Final = {"function_call": "arguments", "custom_tool_call": "input"}
+_OWNERS: Final = {written: kind for kind, written in _WRITTEN.items()}
 _HOLDERS: Final = {
     "output_text": ("message", "content"),
     "refusal": ("message", "content"),
     "reasoning_text": ("reasoning", "content"),
     "summary_text": ("reasoning", "summary"),
 }
+PARTS: Final = frozenset(_HOLDERS)
 
 
 def text_at(item: Item, key: str) -> str:
@@ -93,23 +95,22 @@ class Slot:
         return {**item, **lists}
 
 
-_OWNERS: Final = {written: kind for kind, written in _WRITTEN.items()}
-
-
 class Items:
     """Collect the items of one reply, in the order in which they were opened."""
 
     def __init__(self) -> None:
         self.slots: list[Slot] = []
 
-    def begin(self, item: Item, index: JsonValue) -> None:
-        """Open an item; one that is open already under its id is opened once."""
+    def begin(self, item: Item, index: JsonValue) -> bool:
+        """Open an item; say whether it is new, and not open already under its id."""
         slot = self._named(_id_of(item))
+        is_new = slot is None or slot.finished
         if slot is None or slot.finished:
             slot = Slot(index)
             self.slots.append(slot)
         slot.item = item
         slot.ids.add(_id_of(item))
+        return is_new
 
     def part(self, item_id: str, index: JsonValue, kind: str, number: JsonValue) -> Part:
         """Return a text of an item, opening either where it is not known yet."""
