@@ -16,8 +16,7 @@ from kova_auto.core.state import RunState
 ATTEMPTS: Final = 4
 """Calls of one model for one reply, before another is asked, or nobody."""
 BOUNDS_S: Final = (2.0, 8.0, 30.0)
-"""Longest wait after the first, second and third failure in a row, seconds; the shortest is always `SHORTEST_S`."""
-SHORTEST_S: Final = 1.0
+"""Longest wait after the first, second and third failure in a row, seconds; the shortest is half of it."""
 PARKS_S: Final = (300.0, 900.0, 2700.0)
 """Waits after the quick attempts, where the provider is too busy and nobody else can be asked, seconds."""
 INLINE_S: Final = 60.0
@@ -51,7 +50,7 @@ def _wait_s(state: RunState, fault: Fault, asked_s: float | None) -> float | Non
         return None
     chance = jitter(state)
     if quick:
-        own_s = SHORTEST_S + chance * (BOUNDS_S[state.failures] - SHORTEST_S)
+        own_s = BOUNDS_S[state.failures] * (1 + chance) / 2
     else:
         own_s = PARKS_S[parked] * (1 + chance / 4)
     return own_s if asked_s is None else max(asked_s, own_s if not quick else asked_s + chance)
