@@ -36,6 +36,7 @@ class Story:
     """Tell a run, one fact a second; each method adds what one thing that happened leaves behind."""
 
     request: RunRequested = field(default_factory=a_request)
+    model: str = "m"
 
     def __post_init__(self) -> None:
         self.events: list[Event] = [self.request]
@@ -60,7 +61,9 @@ class Story:
         ]
 
     def asks(self) -> Story:
-        started = ModelCallStarted(at=self._now(), iteration=self.state.iteration + 1, model="m", request_hash="h")
+        started = ModelCallStarted(
+            at=self._now(), iteration=self.state.iteration + 1, model=self.model, request_hash="h"
+        )
         self.events.append(started)
         return self
 

@@ -50,7 +50,13 @@ class Past:
         was = await self._was(job, name)
         if not was or not (kept := await _asked_by_name(job, was, now, pinning)):
             return means
-        LOG.info("%s stays with %s; auto is %s now, and a run by hand (kova-auto run) moves it", job.name, was, name)
+        LOG.info(
+            "%s stays with %s; auto is %s now, and a run by hand (kova-auto run %s) moves it",
+            job.name,
+            was,
+            name,
+            job.name,
+        )
         return kept
 
     async def _was(self, job: Job, means: str) -> str:
