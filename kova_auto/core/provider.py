@@ -242,7 +242,7 @@ _HOSTED: Final = (
     ("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "openrouter/auto", _PLAIN),
     ("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", "", _STRICT),
     ("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", "mistral-large-latest", _MISTRAL),
-    ("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", "deepseek-chat", _THINKS_BACK),
+    ("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", "deepseek-flash", _THINKS_BACK),
     ("moonshot", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY", "", _THINKS_BACK),
     ("gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", "", _PLAIN),
     ("xai", "https://api.x.ai/v1", "XAI_API_KEY", "", _PLAIN),
@@ -251,6 +251,7 @@ _HOSTED: Final = (
     ("fireworks", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY", "", _PLAIN),
 )
 _CHECKED_AT: Final = {"openrouter": "key"}  # Its list of models is there for everybody.
+_SPOKEN: Final = {"openai": WireProtocol.OPENAI_RESPONSES}
 _LOCAL: Final = (
     ("ollama", "http://127.0.0.1:11434/v1"),
     ("vllm", "http://127.0.0.1:8000/v1"),
@@ -270,6 +271,7 @@ def _table() -> dict[str, Provider]:
     hosted = {
         name: Provider(
             name=name,
+            protocol=_SPOKEN.get(name, WireProtocol.OPENAI_CHAT),
             base_url=url,
             needs_key=True,
             key_env=variable,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kova_auto.core.provider import BUILT_IN, Dialect, Provider, Timeouts, configured
+from kova_auto.core.provider import BUILT_IN, Dialect, Provider, Timeouts, WireProtocol, configured
 
 KEY = "sk-live-0123456789"
 
@@ -20,6 +20,22 @@ def test_a_built_in_provider_needs_only_its_key() -> None:
 def test_settings_change_single_fields_of_a_built_in_provider() -> None:
     changed = configured("ollama", {"base_url": "http://10.0.0.5:11434/v1", "timeouts": {"idle_s": 30}})
     assert (changed.base_url, changed.timeouts) == ("http://10.0.0.5:11434/v1", Timeouts(idle_s=30))
+
+
+@pytest.mark.parametrize(
+    ("name", "protocol"),
+    [
+        ("openai", WireProtocol.OPENAI_RESPONSES),
+        ("anthropic", WireProtocol.ANTHROPIC_MESSAGES),
+        ("groq", WireProtocol.OPENAI_CHAT),
+        ("vllm", WireProtocol.OPENAI_CHAT),
+    ],
+)
+def test_a_built_in_provider_speaks_its_own_protocol_unless_settings_say_another(
+    name: str, protocol: WireProtocol
+) -> None:
+    assert BUILT_IN[name].protocol is protocol
+    assert configured(name, {"protocol": "openai-chat"}).protocol is WireProtocol.OPENAI_CHAT
 
 
 def test_a_provider_of_ones_own_needs_its_address() -> None:
