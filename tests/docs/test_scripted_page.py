@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from kova_auto.app.discovery import CONNECT_S, LISTED_S
+from kova_auto.core.patience import ATTEMPTS, BOUNDS_S, BUDGET, PARKS_S
 from kova_auto.core.provider import BUILT_IN, Provider, WireProtocol
-from kova_auto.engine.perform import BACKOFF_S
 from kova_auto.llm.results import Result
 from kova_auto.llm.script import ScriptCall, ScriptTurn
 from kova_auto.llm.templates import ITEM_NAMES, NAMES
-from tests.docs.pages import bare, paragraph, table, tables_under
+from tests.docs.pages import bare, codes, paragraph, table, tables_under
 
 PAGE = "docs/scripted.md"
 NOTHING = "none"
@@ -32,13 +33,27 @@ def test_the_built_in_providers_are_those_of_the_table() -> None:
         bare(row[0]): [bare(cell) for cell in row[1:]] for row in table("docs/models.md", "Built-in providers").body
     }
     assert listed == {name: _cells(provider) for name, provider in BUILT_IN.items()}
-    assert {provider.protocol for provider in BUILT_IN.values()} == {WireProtocol.OPENAI_CHAT}
 
 
 def _cells(provider: Provider) -> list[str]:
-    return [provider.base_url or NOTHING, provider.key_env or NOTHING, provider.default_model or NOTHING]
+    said = (provider.protocol.value, provider.base_url, provider.key_env, provider.default_model)
+    return [text or NOTHING for text in said]
+
+
+def test_every_protocol_is_named() -> None:
+    assert {protocol.value for protocol in WireProtocol} <= set(codes(paragraph("docs/models.md", "There are three")))
 
 
 def test_the_waits_before_a_model_is_asked_again_are_those_of_the_page() -> None:
     text = paragraph("docs/models.md", "A fault that may pass")
-    assert f"{BACKOFF_S[0]:g}, {BACKOFF_S[1]:g} and {BACKOFF_S[2]:g} seconds" in text
+    assert ATTEMPTS == 4
+    assert f"{BOUNDS_S[0]:g}, {BOUNDS_S[1]:g} and {BOUNDS_S[2]:g} seconds" in text
+    assert f"{PARKS_S[0] / 60:g}, {PARKS_S[1] / 60:g} and {PARKS_S[2] / 60:g} minutes" in text
+    assert f"at most {BUDGET} failures" in text
+
+
+def test_how_long_servers_on_this_machine_have_is_what_the_page_says() -> None:
+    text = paragraph("docs/models.md", "Where `auto` finds no configured provider")
+    assert f"given {CONNECT_S:g} seconds to be there and {LISTED_S:g} to answer" in text
+    servers = [name for name, known in BUILT_IN.items() if known.is_local and known.base_url]
+    assert codes(text)[1:5] == servers
