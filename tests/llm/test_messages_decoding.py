@@ -133,6 +133,22 @@ def test_message_stop_ends_a_reply_without_a_stop_reason() -> None:
     assert (decoder.ended, decoder.closed, decoder.reply().stop) == (True, True, StopReason.END)
 
 
+def test_a_reply_that_was_cut_stays_cut_whatever_is_said_after() -> None:
+    reply = read(begins(), call(0, "{}"), ends("max_tokens")[:1], ends("tool_use"))
+    assert (reply.stop, reply.calls) == (StopReason.LENGTH, (asked("read", "toolu_1", unparsed="{}"),))
+
+
+def test_one_whole_body_closes_the_stream() -> None:
+    body: Event = {"type": "message", "content": [{"type": "text", "text": "Hi."}], "stop_reason": "end_turn"}
+    decoder = fed(body)
+    assert (decoder.ended, decoder.closed, decoder.reply().text) == (True, True, "Hi.")
+
+
+def test_one_whole_body_without_an_end_is_no_reply() -> None:
+    body: Event = {"type": "message", "content": [{"type": "text", "text": "Hi."}], "stop_reason": None}
+    assert refused(body).fault is Fault.TRUNCATED
+
+
 @pytest.mark.parametrize("events", [[], [begins()]])
 def test_an_end_with_nothing_before_it_is_no_reply(events: list[Event]) -> None:
     assert str(refused(*events, {"type": "message_stop"})) == "anthropic ended its answer without having said anything"
@@ -341,6 +357,11 @@ def test_a_server_that_names_no_model_is_taken_at_its_word() -> None:
 
 def test_a_reply_that_our_own_form_says_in_full_is_not_kept_twice() -> None:
     assert read(begins(), thinking(0, "Hm.", ""), text(1, "Hi."), call(2, "{}"), ends("tool_use")).raw is None
+
+
+def test_a_paused_reply_is_kept_whole_for_the_model_to_go_on_with() -> None:
+    raw = read(begins(), text(0, "I look."), ends("pause_turn")).raw
+    assert raw == {"provider": "anthropic", "model": "m-1", "content": [{"type": "text", "text": "I look."}]}
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def failed(call_id: str, content: str) -> dict[str, Any]:
 
 
 def sent(*messages: Message, provider: Provider = PLAIN) -> list[Any]:
-    request = asks(*messages).model_copy(update={"images": {PNG.blob: b"\x89PNG"}})
+    request = asks(*messages).model_copy(update={"images": {PNG.blob: b"\x89PNG", BlobHash("empty"): b""}})
     return list(json.loads(json.dumps(encode(provider, request)["messages"])))
 
 
@@ -175,6 +175,7 @@ def test_images_of_a_failed_call_stand_below_because_an_error_is_text_alone() ->
     [
         (PNG, PNG_SENT),
         (GONE, said("[an image that is no longer available]")),
+        (PNG.model_copy(update={"blob": "empty"}), said("[an image that is no longer available]")),
         (PNG.model_copy(update={"media_type": "image/bmp"}), said("[an image that cannot be shown: image/bmp]")),
     ],
 )
@@ -213,6 +214,12 @@ def test_ids_that_are_missing_repeated_or_strange_are_replaced_and_stay_paired()
     assert ids[1] == "same"
     assert len(set(ids)) == 6
     assert all(re.fullmatch("c[0-9a-f]{8}", wire) for wire in (ids[0], *ids[2:]))
+
+
+def test_a_server_that_takes_only_its_own_kind_of_ids_gets_ours() -> None:
+    provider = CLAUDE.model_copy(update={"dialect": Dialect(keeps_ids=False)})
+    block = contents(PROMPT, reply_with(READ), result(READ, "r"), provider=provider)[1][0]
+    assert re.fullmatch("c[0-9a-f]{8}", block["id"])
 
 
 @pytest.mark.parametrize(

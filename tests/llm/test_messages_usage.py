@@ -62,6 +62,12 @@ def test_a_first_count_of_the_output_is_not_taken_for_the_last() -> None:
     assert reply.usage == Usage(input_tokens=12, output_tokens=100)
 
 
+def test_the_count_of_one_whole_body_is_the_last() -> None:
+    body: Event = {"type": "message", "content": [{"type": "text", "text": "x" * 400}], "stop_reason": "end_turn"}
+    usage: JsonValue = {"input_tokens": 12, "output_tokens": 9}
+    assert read({**body, "usage": usage}).usage == Usage(input_tokens=12, output_tokens=9)
+
+
 def test_what_a_failed_stream_has_used_is_known() -> None:
     decoder = MessagesDecoder(CLAUDE, asks())
     assert decoder.spent is None

@@ -39,8 +39,7 @@ class UsageCount:
         if any((corrected := self._input | given).values()):
             self._input = corrected
         if output := _number(count.get(_OUTPUT)):
-            self._output = output
-            self._is_final = self._is_final or final
+            self._output, self._is_final = output, final
         details = count.get("output_tokens_details")
         if isinstance(details, dict) and (thinking := _number(details.get("thinking_tokens"))) is not None:
             self._thinking = thinking
