@@ -38,6 +38,11 @@ def call_id(iteration: int, index: int) -> CallId:
     return CallId(f"{iteration}.{index}")
 
 
+def iteration_of(call: CallId) -> int:
+    """Return the iteration that a call's id names."""
+    return int(call.partition(".")[0])
+
+
 def delivery_id(run: RunId, cause: int, endpoint: EndpointName) -> DeliveryId:
     """Return the id that every attempt to tell `endpoint` of one event carries; it holds no dot.
 

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kova_auto.core.message import ToolCall
 from kova_auto.core.state import CallState, RunState
 
 LONGEST_PERIOD: Final = 3
@@ -40,7 +41,7 @@ def circle(state: RunState) -> Circle | None:
     Calls of tools that are there for being called again and again are left out.
     """
     calls = _newest(state, LONGEST_PERIOD * TOO_OFTEN)
-    asked = [(call.call.tool, _canonical(call)) for call in calls]
+    asked = [(call.call.tool, canonical(call.call)) for call in calls]
     came = [(key, call.result.status, call.result.parts) for key, call in zip(asked, calls, strict=True) if call.result]
     best: Circle | None = None
     for period in range(1, LONGEST_PERIOD + 1):
@@ -61,10 +62,11 @@ def _newest(state: RunState, limit: int) -> list[CallState]:
     return found[-limit:]
 
 
-def _canonical(call: CallState) -> str:
-    if call.call.unparsed is not None:
-        return call.call.unparsed
-    return json.dumps(call.call.args, sort_keys=True, ensure_ascii=False)
+def canonical(call: ToolCall) -> str:
+    """Return a call's arguments so that equal ones are one text."""
+    if call.unparsed is not None:
+        return call.unparsed
+    return json.dumps(call.args, sort_keys=True, ensure_ascii=False)
 
 
 def _rounds(keys: Sequence[Hashable], period: int) -> int:

@@ -1,0 +1,158 @@
+"""One attempt of a run as a recording: what its model said, what its calls brought, and how long each took.
+
+It is the list of its facts, read once more; nothing here was written for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kova_auto.core.errors import ConfigError
+from kova_auto.core.event import (
+    CallFinished,
+    Event,
+    ModelCallFailed,
+    ModelCallStarted,
+    ModelReplied,
+    RunRequested,
+    RunRetried,
+)
+from kova_auto.core.ids import CallId, iteration_of
+from kova_auto.core.message import ToolCall
+from kova_auto.core.repetition import canonical
+from kova_auto.core.run import apply, fold
+from kova_auto.core.state import CallState, RunState
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Hold what a model answered when it was asked, or why it did not.
+
+    Attributes:
+        idle_s: Running time between what had been recorded before and the call of the model.
+        took_s: Running time of that call.
+    """
+
+    asked: ModelCallStarted
+    answer: ModelReplied | ModelCallFailed
+    idle_s: float
+    took_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """Hold one attempt.
+
+    Attributes:
+        begun: The state in which it began.
+        state: What its facts add up to.
+        lines: What its models answered, oldest first; calls of them that were cut off are left out.
+        took_s: Running time of each call that has its result, the judging included.
+    """
+
+    begun: RunState
+    state: RunState
+    lines: tuple[Line, ...] = ()
+    took_s: Mapping[CallId, float] = field(default_factory=dict)
+
+    @property
+    def replies(self) -> tuple[ModelReplied, ...]:
+        """Return the replies of this attempt."""
+        return self.state.replies[self.state.first_reply :]
+
+    @property
+    def calls(self) -> tuple[CallState, ...]:
+        """Return the calls of this attempt, in the model's order."""
+        return tuple(self.state.calls[call.id] for reply in self.replies for call in reply.calls)
+
+    def asking(self, request: RunRequested) -> Recording:
+        """Return the same, to be replayed as if the run had been opened so."""
+        return replace(self, begun=replace(self.begun, request=request))
+
+
+def recording_of(events: Sequence[Event], attempt: int | None = None) -> Recording:
+    """Return one attempt of a run.
+
+    Args:
+        events: All of the run's facts, oldest first.
+        attempt: From 1; None for the last.
+
+    Raises:
+        ConfigError: The run has no such attempt.
+    """
+    starts = [0, *(place for place, event in enumerate(events) if isinstance(event, RunRetried)), len(events)]
+    attempts = len(starts) - 1
+    number = attempts if attempt is None else attempt
+    if not 1 <= number <= attempts:
+        message = f"wanted an attempt from 1 to {attempts}, found {number}"
+        raise ConfigError(message, key="--attempt")
+    begin = starts[number - 1] + 1
+    return _recorded(fold(events[:begin]), events[begin : starts[number]])
+
+
+def _recorded(begun: RunState, events: Sequence[Event]) -> Recording:
+    state, lines, took = begun, list[Line](), dict[CallId, float]()
+    mark_s = asked_s = 0.0
+    for event in events:
+        asked = state.calling
+        state = apply(state, event)
+        match event:
+            case ModelCallStarted():
+                asked_s = state.ran_s
+                continue
+            case ModelReplied() | ModelCallFailed() if asked:
+                lines.append(Line(asked, event, asked_s - mark_s, state.ran_s - asked_s))
+            case CallFinished():
+                took[event.call_id] = state.ran_s - mark_s
+            case _:
+                continue
+        mark_s = state.ran_s
+    return Recording(begun, state, tuple(lines), took)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Name the recorded call that stands for one of a replay; `moved` where it stood elsewhere."""
+
+    recorded: CallId
+    moved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Know which recorded call stands for which call of a replay: each for one at most.
+
+    Attributes:
+        recorded: The calls of the recording, in its order.
+        pairs: By the ids that the calls have in the replay; a call that the recording does not hold is missing.
+        place: How far the recording has been followed: the place of the call that was found furthest on.
+    """
+
+    recorded: tuple[CallState, ...]
+    pairs: Mapping[CallId, Pair] = field(default_factory=dict)
+    place: int = -1
+
+    def plus(self, call: ToolCall, iteration: int) -> Pairing:
+        """Return this with one more call of the replay: the next of its kind in the recording, or else any.
+
+        Of one kind are calls of one tool with equal arguments; what a provider calls them does not count.
+        """
+        key = (call.tool, canonical(call))
+        used = {pair.recorded for pair in self.pairs.values()}
+        places = [
+            place
+            for place, known in enumerate(self.recorded)
+            if known.call.id not in used and (known.call.tool, canonical(known.call)) == key
+        ]
+        if not places:
+            return self
+        place = next((place for place in places if place > self.place), places[0])
+        found = self.recorded[place].call.id
+        moved = place < self.place or iteration_of(found) != iteration
+        return replace(self, pairs={**self.pairs, call.id: Pair(found, moved)}, place=max(place, self.place))
+
+    def of(self, call_id: CallId) -> CallState | None:
+        """Return what is recorded of a call of the replay."""
+        pair = self.pairs.get(call_id)
+        return next((known for known in self.recorded if pair and known.call.id == pair.recorded), None)
