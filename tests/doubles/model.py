@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
@@ -90,3 +91,18 @@ class ScriptedModel:
 
     async def aclose(self) -> None:
         """Do nothing: nothing is open."""
+
+
+class Endless:
+    """Say a word and never come to an end."""
+
+    def __init__(self) -> None:
+        self.spoke, self.closed = asyncio.Event(), False
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelChunk, None]:
+        try:
+            yield TextDelta(text="Well")
+            self.spoke.set()
+            await asyncio.Event().wait()
+        finally:
+            self.closed = True

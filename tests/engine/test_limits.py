@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
 
 from kova_auto.core.event import StopRequested
 from kova_auto.core.job import Outcome
-from kova_auto.core.message import ModelChunk, ModelRequest, ResultStatus, TextDelta
+from kova_auto.core.message import ResultStatus
 from kova_auto.engine.dispatch import Advanced
+from tests.doubles.model import Endless
 from tests.engine.worlds import RUN, Stage
 from tests.support import a_job, call, says
 
 A_MINUTE = a_job(limits={"timeout": "1m"})
-
-
-class Endless:
-    """Say a word and never come to an end."""
-
-    def __init__(self) -> None:
-        self.spoke, self.closed = asyncio.Event(), False
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelChunk, None]:
-        try:
-            yield TextDelta(text="Well")
-            self.spoke.set()
-            await asyncio.Event().wait()
-        finally:
-            self.closed = True
 
 
 async def test_a_tool_that_outlasts_the_limit_is_cut_off_and_the_run_ends() -> None:
