@@ -20,7 +20,13 @@ def tracked() -> tuple[Path, ...]:
 
 def modules(*below: str) -> list[Path]:
     """Return the Python files below these directories of the repository, tracked or not."""
-    return sorted(path for directory in below for path in (ROOT / directory).rglob("*.py"))
+    found = (path for directory in below for path in (ROOT / directory).rglob("*.py"))
+    return sorted(path for path in found if not _others(path))
+
+
+def _others(path: Path) -> bool:
+    """Say whether a file belongs to somebody else: to what is installed beside the tests."""
+    return any(part.startswith(".venv") or part == "node_modules" for part in path.relative_to(ROOT).parts)
 
 
 def place(path: Path) -> str:
