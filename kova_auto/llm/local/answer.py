@@ -1,0 +1,36 @@
+"""Read an answer out of an action while it is still being written."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final
+
+from kova_auto.llm.unicode import Pieces
+
+_SO_FAR: Final = re.compile(r'\s*\{\s*"final"\s*:\s*"((?:[^"\\]|\\(?:u[0-9a-fA-F]{4}|[^u]))*)')
+"""The answer as far as it has come; half an escape is left for later."""
+
+
+class Answer:
+    """Collect an action; what is given back for each piece of it can be shown at once."""
+
+    def __init__(self) -> None:
+        self.action = ""
+        self._read = 0
+        self._pieces = Pieces()
+
+    def add(self, piece: str) -> str:
+        """Take a piece of the action; return what it adds to the answer."""
+        self.action += piece
+        found = _SO_FAR.match(self.action)
+        if found is None or found.end() <= self._read:
+            return ""
+        begins = max(self._read, found.start(1))
+        self._read = found.end()
+        return self._pieces.add(json.loads(f'"{self.action[begins : self._read]}"', strict=False))
+
+    @property
+    def text(self) -> str:
+        """Return the answer so far; empty where the action is another."""
+        return self._pieces.text()
