@@ -187,8 +187,7 @@ class Provider(Value):
                 raise ValueError(msg)
             return value
         if not value:
-            kind = "missing"
-            raise PydanticKnownError(kind)
+            raise PydanticKnownError("missing")  # noqa: EM101  # its type is a closed set
         return _http_url(value)
 
     @property
@@ -298,4 +297,11 @@ def configured(name: str, said: Mapping[str, object]) -> Provider:
         msg = f"{SCRIPTED!r} is what a played script is called: choose another name"
         raise ValueError(msg)
     known = BUILT_IN.get(name)
-    return Provider.model_validate({**(dict(known) if known else {}), **said, "name": name})
+    under = dict(known) if known else {}
+    if known and known.protocol is WireProtocol.OPENAI_RESPONSES and _is_elsewhere(known, said.get("base_url")):
+        under["protocol"] = WireProtocol.OPENAI_CHAT  # What stands in for it speaks this, as a rule, and may not that.
+    return Provider.model_validate({**under, **said, "name": name})
+
+
+def _is_elsewhere(known: Provider, base_url: object) -> bool:
+    return isinstance(base_url, str) and urlsplit(base_url).hostname != urlsplit(known.base_url).hostname

@@ -45,7 +45,8 @@ class Concessions:
         return self._wire.without(body, problem)
 
     def worked(self, model: str, made: Sequence[Problem]) -> None:
-        """Take note that a model answered after these concessions."""
+        """Take note that a model answered after these concessions; what one history made necessary is forgotten."""
         known = self._made.get(model, ())
-        if new := tuple(problem for problem in made if problem not in known):
+        lasting = (problem for problem in made if not self._wire.is_about_history(problem))
+        if new := tuple(problem for problem in lasting if problem not in known):
             self._made[model] = known + new

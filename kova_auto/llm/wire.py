@@ -68,6 +68,9 @@ class Wire(Protocol):
         None where the problem names nothing that could be left out: then the request is refused for good.
         """
 
+    def is_about_history(self, problem: Problem) -> bool:
+        """Say whether a refusal is about what was said before, and none that the next conversation would meet."""
+
     def decoder(self, provider: Provider, request: ModelRequest) -> Decoder:
         """Return what reads the answer to this request."""
 

@@ -131,3 +131,15 @@ def test_strict_servers_get_nothing_back_that_they_did_not_ask_for() -> None:
 )
 def test_a_provider_is_local_where_its_address_leads_to_this_machine(url: str, is_local: object) -> None:
     assert provider(base_url=url).is_local is is_local
+
+
+def test_what_stands_in_for_a_service_is_spoken_to_in_the_protocol_that_all_copy() -> None:
+    itself = configured("openai", {"api_key": "k"})
+    proxy = configured("openai", {"base_url": "https://proxy.example.org/v1"})
+    named = configured("openai", {"base_url": "https://proxy.example.org/v1", "protocol": "openai-responses"})
+
+    assert [provider.protocol for provider in (itself, proxy, named)] == [
+        WireProtocol.OPENAI_RESPONSES,
+        WireProtocol.OPENAI_CHAT,
+        WireProtocol.OPENAI_RESPONSES,
+    ]

@@ -6,17 +6,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from pydantic import JsonValue
 
 from kova_auto.core.errors import ModelError, ModelRefusedError, ModelUnavailableError
 from kova_auto.core.fault import Fault
-from kova_auto.core.message import ModelReply, ReplyDone, Usage
+from kova_auto.core.message import AssistantMessage, ModelReply, ModelRequest, ReplyDone, Usage
 from kova_auto.core.provider import Auth, WireProtocol
 from kova_auto.core.stop_reason import StopReason
 from kova_auto.llm.anthropic_messages.wire import AnthropicMessages
 from kova_auto.llm.catalog import open_model
 from kova_auto.llm.choice import Pin
 from kova_auto.llm.client import HttpModel
-from tests.llm.chat_stream import KEY, asks
+from tests.llm.chat_stream import KEY, PROMPT, asks
 from tests.llm.fault_server import Act, Answer, FaultServer, in_pieces, refuses, serving, streams
 from tests.llm.messages_stream import RECORDED
 
@@ -37,8 +38,8 @@ async def asking(*answers: Answer, extra_body: object = None) -> AsyncIterator[t
             await model.aclose()
 
 
-async def reply_of(model: HttpModel) -> ModelReply:
-    *_, last = [chunk async for chunk in model.stream(asks())]
+async def reply_of(model: HttpModel, request: ModelRequest | None = None) -> ModelReply:
+    *_, last = [chunk async for chunk in model.stream(request or asks())]
     assert isinstance(last, ReplyDone)
     return last.reply
 
@@ -147,3 +148,16 @@ async def test_a_pin_of_such_a_provider_is_opened_as_what_speaks_to_it() -> None
         _ = [chunk async for chunk in model.stream(asks())]
         await model.aclose()
     assert server.requests[0].target == "/v1/messages"
+
+
+async def test_thoughts_that_one_conversation_must_leave_out_are_none_to_another() -> None:
+    thought: JsonValue = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+    text: JsonValue = {"type": "text", "text": "Hi."}
+    said = AssistantMessage(text="Hi.", raw={"provider": "acme", "model": "m-1", "content": [thought, text]})
+    spoken = asks(PROMPT, said, PROMPT)
+    message = "messages.1.content.0: Invalid `signature` in `thinking` block"
+    refusal = refuses(400, {"type": "error", "error": {"type": "invalid_request_error", "message": message}})
+    async with asking(refusal, streams(WHOLE)) as (model, server):
+        for _ in range(2):
+            await reply_of(model, spoken)
+    assert ["c2ln" in str(request.body) for request in server.requests] == [True, False, True]

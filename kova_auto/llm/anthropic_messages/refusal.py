@@ -43,6 +43,11 @@ def without(body: Body, problem: Problem) -> Body | None:
     return None
 
 
+def refuses_thoughts(problem: Problem) -> bool:
+    """Say whether it refuses thoughts of this conversation: those of another are as good as ever."""
+    return bool(_THOUGHTS_REFUSED.search(problem.message))
+
+
 def _unmarked(body: Body) -> Body:
     """Return it without cache marks; then the system prompt needs no blocks either, and not every server reads them."""
     plain = _without_mark(body)

@@ -6,12 +6,12 @@ it there, or send zeros there that mean nothing.
 
 from __future__ import annotations
 
-import math
 from typing import Final
 
 from pydantic import JsonValue
 
 from kova_auto.core.message import ModelRequest, Usage
+from kova_auto.llm.counts import count_of
 from kova_auto.llm.estimate import estimated
 
 _INPUT: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
@@ -35,13 +35,13 @@ class UsageCount:
         """
         if not isinstance(count, dict):
             return
-        given = {name: number for name in _INPUT if (number := _number(count.get(name))) is not None}
+        given = {name: number for name in _INPUT if (number := count_of(count.get(name))) is not None}
         if any((corrected := self._input | given).values()):
             self._input = corrected
-        if output := _number(count.get(_OUTPUT)):
+        if output := count_of(count.get(_OUTPUT)):
             self._output, self._is_final = output, final
         details = count.get("output_tokens_details")
-        if isinstance(details, dict) and (thinking := _number(details.get("thinking_tokens"))) is not None:
+        if isinstance(details, dict) and (thinking := count_of(details.get("thinking_tokens"))) is not None:
             self._thinking = thinking
 
     @property
@@ -70,8 +70,3 @@ class UsageCount:
         if said is None:
             return rough
         return said.model_copy(update={"output_tokens": max(said.output_tokens, rough.output_tokens)})
-
-
-def _number(value: JsonValue) -> int | None:
-    is_count = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
-    return int(value) if is_count and isinstance(value, int | float) else None

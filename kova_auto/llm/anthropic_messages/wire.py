@@ -9,7 +9,7 @@ from kova_auto.core.provider import Provider
 from kova_auto.llm.anthropic_messages.blocks import Body
 from kova_auto.llm.anthropic_messages.decode import MessagesDecoder
 from kova_auto.llm.anthropic_messages.encode import encode
-from kova_auto.llm.anthropic_messages.refusal import without
+from kova_auto.llm.anthropic_messages.refusal import refuses_thoughts, without
 from kova_auto.llm.faults import Problem
 from kova_auto.llm.wire import key_header
 
@@ -32,6 +32,10 @@ class AnthropicMessages:
     def without(self, body: Body, problem: Problem) -> Body | None:
         """Return the body without what the provider refuses; None where the problem names nothing of that kind."""
         return without(body, problem)
+
+    def is_about_history(self, problem: Problem) -> bool:
+        """Say whether a refusal is about what was said before."""
+        return refuses_thoughts(problem)
 
     def decoder(self, provider: Provider, request: ModelRequest) -> MessagesDecoder:
         """Return what reads the answer."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from kova_auto.core.message import ModelRequest, Usage
+from kova_auto.llm.counts import count_of
 from kova_auto.llm.estimate import estimated
 
 
@@ -54,7 +55,7 @@ def _details(count: dict[str, JsonValue], name: str) -> dict[str, JsonValue]:
 
 
 def _int(value: JsonValue) -> int:
-    return int(value) if isinstance(value, int | float) and value > 0 else 0
+    return count_of(value) or 0
 
 
 def _larger(one: Usage, other: Usage) -> Usage:

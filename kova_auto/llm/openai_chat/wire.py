@@ -30,6 +30,11 @@ class OpenAiChat:
         """Return the body without what the provider refuses, or in the other way of saying it; None for neither."""
         return without(body, problem)
 
+    def is_about_history(self, problem: Problem) -> bool:
+        """Say whether a refusal is about what was said before."""
+        del problem
+        return False
+
     def decoder(self, provider: Provider, request: ModelRequest) -> ChatDecoder:
         """Return what reads the answer."""
         return ChatDecoder(provider, request)

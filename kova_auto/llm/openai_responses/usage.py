@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from kova_auto.core.message import Usage
+from kova_auto.llm.counts import count_of
 from kova_auto.llm.openai_responses.items import Item
 
 
@@ -34,4 +35,4 @@ def _object(value: JsonValue) -> Item:
 
 
 def _int(value: JsonValue) -> int:
-    return int(value) if isinstance(value, int | float) and value > 0 else 0
+    return count_of(value) or 0

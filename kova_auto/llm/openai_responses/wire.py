@@ -30,6 +30,11 @@ class OpenAiResponses:
         """Return the body without what the provider refuses; None where the problem names nothing of that kind."""
         return without(body, problem)
 
+    def is_about_history(self, problem: Problem) -> bool:
+        """Say whether a refusal is about what was said before."""
+        del problem
+        return False
+
     def decoder(self, provider: Provider, request: ModelRequest) -> ResponsesDecoder:
         """Return what reads the answer."""
         return ResponsesDecoder(provider, request)
