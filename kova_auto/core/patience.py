@@ -49,11 +49,10 @@ def _wait_s(state: RunState, fault: Fault, asked_s: float | None) -> float | Non
     if asked_s is not None and asked_s > (INLINE_S if others else LONGEST_S):
         return None
     chance = jitter(state)
-    if quick:
-        own_s = BOUNDS_S[state.failures] * (1 + chance) / 2
-    else:
-        own_s = PARKS_S[parked] * (1 + chance / 4)
-    return own_s if asked_s is None else max(asked_s, own_s if not quick else asked_s + chance)
+    own_s = BOUNDS_S[state.failures] * (1 + chance) / 2 if quick else PARKS_S[parked] * (1 + chance / 4)
+    if asked_s is None:
+        return own_s
+    return asked_s + chance if quick else max(asked_s, own_s)
 
 
 def jitter(state: RunState) -> float:
