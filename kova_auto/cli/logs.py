@@ -12,6 +12,7 @@ from kova_auto.settings.environment import Environment
 
 if TYPE_CHECKING:
     from kova_auto.app.house import House
+    from kova_auto.app.replaying import Player
 
 LEVELS: Final = ("debug", "info", "warning", "error")
 OURS: Final = "kova_auto"
@@ -69,12 +70,12 @@ def goes_to_journal(environ: Environment) -> bool:
     return named == f"{status.st_dev}:{status.st_ino}"
 
 
-def keep_secrets(house: House | None) -> None:
-    """Take the secrets that a house knows out of every record from now on."""
-    if house is None:
+def keep_secrets(knows: House | Player | None) -> None:
+    """Take the secrets that a house, or a player of recordings, knows out of every record from now on."""
+    if knows is None:
         return
     from kova_auto.app.vault import RedactingFilter
 
     for name in ("", OURS):
         for handler in logging.getLogger(name).handlers:
-            handler.addFilter(RedactingFilter(house.vault))
+            handler.addFilter(RedactingFilter(knows.vault))

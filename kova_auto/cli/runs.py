@@ -14,15 +14,18 @@ from kova_auto.cli.ending import INTERRUPTED, code_of
 from kova_auto.cli.frame import FAILED, new_app
 from kova_auto.cli.ink import ink
 from kova_auto.cli.listing import listing
+from kova_auto.cli.logs import keep_secrets
 from kova_auto.cli.loop import loop_lines
 from kova_auto.cli.options import ConfigOption, JsonOption, settings_of
 from kova_auto.cli.output import complain, say, say_json
+from kova_auto.cli.replay import replay_lines
 from kova_auto.cli.run_rows import HEAD, cells, run_json, run_lines
 from kova_auto.core.delivery.text import clean
 from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.event import Event
 from kova_auto.core.ids import RunId
 from kova_auto.core.loop_view import LoopView, loop_view
+from kova_auto.core.replay import Replay
 from kova_auto.core.run import Execution, fold
 from kova_auto.core.schedule.zone import parse_zone
 from kova_auto.core.view import RunRow
@@ -66,6 +69,14 @@ Take back what a run wrote.
 
 The journal kept the contents. Where a file has changed since, nothing is touched: those files are listed, and the exit
 code is 1.
+"""
+_REPLAY = f"""\
+Replay a recorded run, and show where it differs; nothing is executed, and nothing written down.
+
+Calls bring what they brought then. Its recorded replies are played, or with --model another model is asked, at its
+price: then the replay ends at the first call that the recording does not hold. Exit codes: 0 no difference, 1 any.
+
+With --json: {", ".join(Replay.model_fields)}.
 """
 _RETRY = """\
 Begin a further attempt of a finished run.
@@ -138,6 +149,38 @@ def loop(run: RunArgument, *, config: ConfigOption = None, json: JsonOption = Fa
         say_json(view.model_dump(mode="json"))
     else:
         say("\n".join(loop_lines(view, ink())))
+
+
+@app.command("replay", help=_REPLAY)
+def replay(
+    run: RunArgument,
+    *,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="PROVIDER/MODEL", help="Ask this model; scripted: the job's script.", show_default=False),
+    ] = None,
+    attempt: Annotated[int | None, typer.Option(min=1, help="Which attempt; the last.", show_default=False)] = None,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Compare one run with its replay."""
+    from kova_auto.app.replaying import Tape, player_of, tape_of
+
+    settings = settings_of(config)
+
+    async def question(answers: Answers) -> Tape:
+        return await tape_of(answers, run, attempt)
+
+    tape = ask(settings, question, kind="runs")
+    player = player_of(settings, environment())
+    keep_secrets(player)
+    found = asyncio.run(player.replay(tape, model))
+    if json:
+        say_json(found.model_dump(mode="json"))
+    else:
+        say("\n".join(replay_lines(found, ink())))
+    if found.differs:
+        raise typer.Exit(FAILED)
 
 
 @app.command("diff", help="Show what a run wrote, as a unified diff.")
