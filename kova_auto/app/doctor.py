@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from kova_auto.app.discovery import Discovery, nobody
@@ -64,7 +65,8 @@ async def _examined(
         yield finding
         for name, reference in job.env.items():
             yield of_secret(f"{job.name}: env.{name}", reference, settings, environ)
-    asking = Asking(settings.providers, providers, environ, None if offline else models_at)
+    ask = None if offline else partial(models_at, weights_dir=settings.weights_dir)
+    asking = Asking(settings.providers, providers, environ, ask)
     async for finding in asking.findings(used):
         yield finding
     if server:

@@ -93,7 +93,7 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
     places, exchange, bells = places_of(settings, environ), GuardedExchange(), Bells()
     tooling = tooling_of(places, environ, vault, store.journal, exchange)
     providers, endpoints = Providers(settings.providers, vault), Endpoints(settings, vault)
-    models, copies = Models(providers), Copies(places.work)
+    models, copies = Models(providers, settings.weights_dir), Copies(places.work)
     worker = f"{socket.gethostname()}:{os.getpid()}"
     courier = Courier(store.journal, store.views, clock, exchange, endpoints.target, vault.redact, bells.told, worker)
     server = Discovery(providers, clock) if settings.discover else nobody

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from pydantic import ValidationError
 
@@ -53,9 +54,9 @@ class Providers(Mapping[str, Provider]):
 class Models:
     """Hold the open models; close it when nothing runs any more."""
 
-    def __init__(self, providers: Mapping[str, Provider]) -> None:
-        """Take the configured providers."""
-        self._providers = providers
+    def __init__(self, providers: Mapping[str, Provider], weights_dir: Path) -> None:
+        """Take the configured providers, and where weights of models in this process are kept."""
+        self._providers, self._weights_dir = providers, weights_dir
         self._open: dict[str, OpenModel] = {}
 
     def of(self, state: RunState, name: str) -> Model:
@@ -70,7 +71,7 @@ class Models:
         if pin.scripted:
             return open_model(pin, {}, job.script_text, job.script or job.path)
         if provider not in self._open:
-            self._open[provider] = open_model(pin, self._providers)
+            self._open[provider] = open_model(pin, self._providers, weights_dir=self._weights_dir)
         return self._open[provider]
 
     async def close(self) -> None:

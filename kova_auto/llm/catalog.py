@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Protocol
 
 from kova_auto.core.errors import SettingsError
@@ -20,7 +21,12 @@ class OpenModel(Model, Protocol):
 
 
 def open_model(
-    pin: Pin, providers: Mapping[str, Provider], script_text: str | None = None, script_path: str = ""
+    pin: Pin,
+    providers: Mapping[str, Provider],
+    script_text: str | None = None,
+    script_path: str = "",
+    *,
+    weights_dir: Path | None = None,
 ) -> OpenModel:
     """Return what speaks to the model of a pin; whoever opens it closes it.
 
@@ -29,6 +35,7 @@ def open_model(
         providers: As given to `pick`.
         script_text: Content of the job's script.
         script_path: Where that was read.
+        weights_dir: Where the weights of models in this process are kept; None where there can be none.
 
     Raises:
         ConfigError: The provider is not there any more, or the script is none.
@@ -40,9 +47,13 @@ def open_model(
         from kova_auto.llm.scripted import ScriptPlayer
 
         return ScriptPlayer(parse_script(script_text, script_path))
+    provider = provider_of(pin.provider, providers)
+    if provider.protocol is WireProtocol.LOCAL and weights_dir:
+        from kova_auto.llm.local.model import LocalModel
+
+        return LocalModel(provider, weights_dir)
     from kova_auto.llm.client import HttpModel
 
-    provider = provider_of(pin.provider, providers)
     match provider.protocol:
         case WireProtocol.OPENAI_CHAT:
             from kova_auto.llm.openai_chat.wire import OpenAiChat
@@ -61,17 +72,22 @@ def open_model(
             raise SettingsError(msg, key=f"providers.{provider.name}.protocol")
 
 
-async def models_at(provider: Provider) -> tuple[str, ...]:
+async def models_at(provider: Provider, *, weights_dir: Path | None = None) -> tuple[str, ...]:
     """Return the models that a provider lists, asked without cost; none where it lists none.
+
+    Args:
+        provider: Who is asked.
+        weights_dir: As for `open_model`.
 
     Raises:
         ModelError: It does not answer, or refuses the key.
         ConfigError: Nobody speaks its protocol.
     """
     from kova_auto.llm.client import HttpModel
+    from kova_auto.llm.local.model import LocalModel
 
-    model = open_model(Pin(provider.name, "any"), {provider.name: provider})
+    model = open_model(Pin(provider.name, "any"), {provider.name: provider}, weights_dir=weights_dir)
     try:
-        return await model.check() if isinstance(model, HttpModel) else ()
+        return await model.check() if isinstance(model, HttpModel | LocalModel) else ()
     finally:
         await model.aclose()

@@ -137,3 +137,8 @@ class Settings(SettingsFile):
     def database_file(self) -> Path:
         """Return where SQLite keeps the journal."""
         return self.data_dir / "kova-auto.db"
+
+    @property
+    def weights_dir(self) -> Path:
+        """Return where the weights of models in this process are kept."""
+        return self.data_dir / "models"
