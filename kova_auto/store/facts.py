@@ -18,17 +18,20 @@ from kova_auto.core.ports import Unavailable
 from kova_auto.core.run import RunState, apply, fold, opened
 from kova_auto.core.view import approval_rows, delivery_rows, run_row, usage_rows
 from kova_auto.store.drafts import Draft, Drafts
+from kova_auto.store.prepared import Prepared
 from kova_auto.store.rows import inserting, save, values
 from kova_auto.store.tables import APPROVAL, DELIVERY, EVENT, RUN, USAGE
 
-_MOVE = update(RUN).where(
-    RUN.c.run_id == bindparam("was_run_id"),
-    RUN.c.head_seq == bindparam("was_head_seq"),
-    RUN.c.epoch == bindparam("was_epoch"),
+_MOVE = Prepared(
+    update(RUN).where(
+        RUN.c.run_id == bindparam("was_run_id"),
+        RUN.c.head_seq == bindparam("was_head_seq"),
+        RUN.c.epoch == bindparam("was_epoch"),
+    )
 )
-_WRITE = insert(EVENT)
-_USE = insert(USAGE)
-_EVENTS = (
+_WRITE = Prepared(insert(EVENT))
+_USE = Prepared(insert(USAGE))
+_EVENTS = Prepared(
     select(EVENT.c.seq, EVENT.c.body)
     .where(EVENT.c.run_id == bindparam("id"), EVENT.c.seq > bindparam("after"))
     .order_by(EVENT.c.seq)
@@ -43,7 +46,7 @@ def events(connection: Connection, run_id: RunId, after: int = 0) -> list[tuple[
         UnknownEventError: One of them is of a newer program, or none at all.
         JournalError: One is missing.
     """
-    rows = connection.execute(_EVENTS, {"id": run_id, "after": after})
+    rows = _EVENTS.run(connection, {"id": run_id, "after": after})
     return [(seq, _parse(run_id, seq, expected, body)) for expected, (seq, body) in enumerate(rows, after + 1)]
 
 
@@ -100,7 +103,7 @@ def _write(connection: Connection, draft: Draft, lease: Mapping[str, object] | N
         **draft.columns,
         **(lease or {}),
     }
-    if connection.execute(_MOVE, move).rowcount != 1:
+    if _MOVE.run(connection, move).rowcount != 1:
         return False
     _write_event(connection, after, draft.event, draft.text)
     if after.calls is not before.calls:
@@ -110,13 +113,14 @@ def _write(connection: Connection, draft: Draft, lease: Mapping[str, object] | N
         had = delivery_rows(before)
         save(connection, DELIVERY, (row for row in delivery_rows(after) if row not in had))
     if after.spent is not before.spent:
-        connection.execute(_USE, [values(row) for row in usage_rows(after, len(before.spent))])
+        for row in usage_rows(after, len(before.spent)):
+            _USE.run(connection, values(row))
     return True
 
 
 def _write_event(connection: Connection, after: RunState, event: Event, text: str) -> None:
     row = {"run_id": after.run_id, "seq": after.seq, "kind": event.kind, "v": event.v, "at": event.at, "body": text}
-    connection.execute(_WRITE, row)
+    _WRITE.run(connection, row)
 
 
 def _caught_up(connection: Connection, state: RunState) -> RunState:

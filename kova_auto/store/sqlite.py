@@ -5,16 +5,21 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
+from collections import deque
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, QueuePool, StaticPool, create_engine, event
+from sqlalchemy import Connection, Engine, NullPool, StaticPool, create_engine
 
 from kova_auto.core.errors import JournalError
 from kova_auto.store.database import T, Work, in_thread
 from kova_auto.store.faults import database_errors
+from kova_auto.store.prepared import driver_of
 from kova_auto.store.schema import ensure_schema
+from kova_auto.store.transaction import transaction
 from kova_auto.store.writer import GroupWriter
 
 READERS = 4
@@ -45,19 +50,16 @@ class SqliteDatabase:
         _prepare_file(path, create=create)
         with database_errors(self.place):
             driver = _connect(path, patience_s)
-            self._writing = _engine("BEGIN IMMEDIATE", poolclass=StaticPool, creator=lambda: driver)
+            self._writing = create_engine("sqlite://", poolclass=StaticPool, creator=lambda: driver)
             try:
                 connection = _ready(self._writing, driver, self.place)
             except BaseException:
                 driver.close()
                 raise
-        self._reading = _engine(
-            "BEGIN",
-            poolclass=QueuePool,
-            pool_size=READERS,
-            max_overflow=0,
-            creator=partial(_connect, path, patience_s, "query_only = ON"),
+        self._reading = create_engine(
+            "sqlite://", poolclass=NullPool, creator=partial(_connect, path, patience_s, "query_only = ON")
         )
+        self._idle: deque[Connection] = deque()
         self._writer = GroupWriter(connection, driver, self.place)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="journal-reader")
         logger.info("the journal is %s (SQLite %s)", path, sqlite3.sqlite_version)
@@ -73,13 +75,30 @@ class SqliteDatabase:
     def close(self) -> None:
         """Write what waits, empty the log into the database, and let go of the file."""
         self._readers.shutdown()
+        while self._idle:
+            self._idle.pop().close()
         self._reading.dispose()  # Before the writer, for the last to leave checkpoints.
         self._writer.close()
         self._writing.dispose()
 
     def _read(self, work: Work[T]) -> T:
-        with database_errors(self.place), self._reading.connect() as connection:
+        with database_errors(self.place), self._reader() as connection:
             return work(connection)
+
+    @contextmanager
+    def _reader(self) -> Iterator[Connection]:
+        """Give a connection that nobody else uses, inside a transaction; one that failed is not used again."""
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = self._reading.connect()
+        try:
+            with transaction(driver_of(connection), "BEGIN"):
+                yield connection
+        except BaseException:
+            connection.close()
+            raise
+        self._idle.append(connection)
 
 
 def _prepare_file(path: Path, *, create: bool) -> None:
@@ -105,16 +124,10 @@ def _connect(path: Path, patience_s: float, *pragmas: str) -> sqlite3.Connection
     return driver
 
 
-def _engine(begin: str, **options: object) -> Engine:
-    engine = create_engine("sqlite://", **options)
-    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
-    return engine
-
-
 def _ready(engine: Engine, driver: sqlite3.Connection, place: str) -> Connection:
     """Return the writing connection, once the file is known to be ours: only then is anything in it changed."""
     connection = engine.connect()
-    with connection.begin():
+    with transaction(driver, "BEGIN IMMEDIATE"):
         ensure_schema(connection, place)
     mode = driver.execute("PRAGMA journal_mode = WAL").fetchone()[0]
     if mode != "wal":

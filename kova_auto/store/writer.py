@@ -22,6 +22,7 @@ from sqlalchemy.exc import DBAPIError
 from kova_auto.core.errors import JournalError
 from kova_auto.store.database import T, Work, closed
 from kova_auto.store.faults import database_errors
+from kova_auto.store.transaction import transaction
 
 BATCH = 256
 IDLE_S = 5.0
@@ -144,7 +145,7 @@ class GroupWriter:
         while items:
             at: _Item | None = None
             try:
-                with database_errors(self._place), self._connection.begin():
+                with database_errors(self._place), transaction(self._driver, "BEGIN IMMEDIATE"):
                     for at in items:
                         with _Savepoint(self._driver, at):
                             at.result = at.work(self._connection)
