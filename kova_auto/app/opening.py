@@ -80,7 +80,7 @@ class Opening:
         opened = opened.model_copy(update={"day_spent_usd": await self.past.spent_usd(job, now)})
         if day_is_spent(opened):
             hint = f"raise it, or ask again after midnight in {self.past.zone(job)}"
-            raise ConfigError(say_spent(opened), path=job.path, key="limits.cost_usd_per_day", hint=hint)
+            raise ConfigError(say_spent(opened), path=job.path, hint=hint)
         if not ask.staged:
             return opened
         return opened.model_copy(

@@ -93,15 +93,11 @@ def show(context: typer.Context, job: JobArgument, *, config: ConfigOption = Non
     source = JobSource(settings)
     path = source.paths([job])[0]
     loaded = source.load(path)
-    pause = pauses_known(settings).get(JobName(loaded.name))
-    row = row_of(path, loaded, now_of(context), pause)
+    row = row_of(path, loaded, now_of(context), pauses_known(settings).get(JobName(loaded.name)))
     if json:
         say_json(row.json | {"job": loaded.model_dump(mode="json", by_alias=True)})
         return
-    when = local(row.next_at, zone_of(loaded)) if row.next_at else "never by itself"
-    rests = f"{spell_pause(pause, zone_of(loaded))}; kova-auto jobs resume {loaded.name}" if pause else ""
-    said = one_line(rests, 400).capitalize() if pause else f"Next: {when}"
-    say(effective_toml(loaded, notes=(row.path, f"Runs {row.runs}.", said)))
+    say(effective_toml(loaded, notes=(row.path, f"Runs {row.runs}.", f"Next: {_following(row, loaded)}")))
 
 
 @app.command("check", help=_CHECK, short_help="Check job files, and name everything that is wrong.")
@@ -230,6 +226,13 @@ def schema() -> None:
     from kova_auto.cli.templates import job_schema
 
     say_json(job_schema())
+
+
+def _following(row: JobRow, job: Job) -> str:
+    """Say when a job runs next, or why not."""
+    if row.pause:
+        return one_line(f"{spell_pause(row.pause, zone_of(job))}; kova-auto jobs resume {job.name}", 400)
+    return local(row.next_at, zone_of(job)) if row.next_at else "never by itself"
 
 
 def _rows(

@@ -62,7 +62,7 @@ def usage(
     settings, parts = settings_of(config), named("--by", parse_by, by)
     zone = settings.timezone
     wanted = since if since is not None or run else LATELY
-    begin = named("--since", lambda text: _since(text, now_of(context), zone), wanted) if wanted else None
+    begin = named("--since", lambda text: since_of(text, now_of(context), zone), wanted) if wanted else None
 
     async def question(answers: Answers) -> UsageReport:
         run_id = (await answers.find(run)).run_id if run else None
@@ -77,14 +77,18 @@ def usage(
         say("No model was called" + (f" since {begin.astimezone(parse_zone(zone)):%Y-%m-%d %H:%M}." if begin else "."))
 
 
-def _since(text: str, now: datetime, zone: str) -> datetime:
-    """Read a date, an instant or how long ago; whole days go back to the beginning of the first of them."""
+def since_of(text: str, now: datetime, zone: str) -> datetime:
+    """Read a date, an instant or how long ago; whole days go back to the beginning of the first of them.
+
+    Raises:
+        ConfigError: It is none of these.
+    """
     try:
         ago = parse_duration(text)
     except ValueError:
         return instant(text, zone)
-    if not isinstance(ago, timedelta):
-        msg = f"wanted a date, an instant or a duration, found {text!r}"
-        raise ConfigError(msg)
+    if not isinstance(ago, timedelta) or not ago:
+        msg = f"wanted a date, an instant or how long ago, found {text!r}"
+        raise ConfigError(msg, hint="for example 2026-11-01 or 7d")
     begin = now - ago
     return day_began(begin, parse_zone(zone)) if ago >= timedelta(days=1) else begin

@@ -149,7 +149,7 @@ async def test_a_run_by_hand_is_refused_once_the_day_is_spent(home: Home) -> Non
         assert await house.store.views.runs(unfinished=True) == []
 
     assert str(caught.value) == (
-        f"{path}: limits.cost_usd_per_day: 5.2500 USD were spent today (limits.cost_usd_per_day = 5) "
+        f"{path}: 5.2500 USD were spent today (limits.cost_usd_per_day = 5) "
         "(raise it, or ask again after midnight in Europe/Berlin)"
     )
 

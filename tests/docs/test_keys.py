@@ -32,7 +32,7 @@ goal = { criteria = ["done"] }
 agents = { allow = ["x"] }
 mcp = { servers = ["x"] }
 context = { memory = ["job"], skills = ["x"], attachments = ["x"] }
-limits = { cancel_grace = "1m", cost_usd_per_day = 1.0 }
+limits = { cancel_grace = "1m" }
 [schedule]
 start = "2026-01-01T00:00"
 end = "2026-01-02T00:00"
