@@ -36,6 +36,7 @@ COMMANDS: Final = (
     Entry("approvals", "kova_auto.cli.approvals", "List and answer the calls that wait for a person", LOOK),
     Entry("deliveries", "kova_auto.cli.deliveries", "List what endpoints are owed; try again", LOOK),
     Entry("usage", "kova_auto.cli.usage", "Show what models have used, and what it cost", LOOK),
+    Entry("models", "kova_auto.cli.models", "List models; add the weights of a small one for trying out", LOOK),
     Entry("endpoints", "kova_auto.cli.endpoints", "List endpoints; send one a test", LOOK),
     Entry("doctor", "kova_auto.cli.doctor", "Say what is not as it must be, and what to do", LOOK),
 )

@@ -13,10 +13,11 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from kova_auto.core.pin import Capability
-from kova_auto.core.provider import BUILT_IN, Provider
+from kova_auto.core.provider import BUILT_IN, Provider, WireProtocol
 
 _DATE: Final = re.compile(r"-(?:\d{8}|\d{4}-\d\d-\d\d)\Z")
 _UNKNOWN: Final = Capability()
+_LOCAL: Final = "local"
 
 _GROUPS: Final = (
     ("anthropic", 1_000_000, 128_000, "claude-fable-5 claude-fable-5-1 claude-haiku-5-5 claude-sonnet-5-5"),
@@ -51,6 +52,7 @@ _GROUPS: Final = (
     ("groq", 131_072, 16_384, "qwen/qwen3.8-27b"),
     ("cerebras", 131_072, 32_768, "gpt-oss-120b"),
     ("cerebras", 65_536, 32_768, "qwen-3.8-27b"),
+    (_LOCAL, 2_048, 256, "smollm2-135m"),  # it could have 8,192, and would read them for two minutes
 )
 
 
@@ -79,6 +81,8 @@ def capability(provider: Provider, model: str) -> Capability:
 
 def _service(provider: Provider) -> str:
     """Return the built-in provider that this one is, under whatever name: that of its name, or else of its host."""
+    if provider.protocol is WireProtocol.LOCAL:
+        return _LOCAL
     if provider.name in BUILT_IN:
         return provider.name
     host = urlsplit(provider.base_url).hostname

@@ -17,7 +17,8 @@ from pydantic import JsonValue
 from kova_auto.core.errors import ContextOverflowError, ModelRefusedError, ModelUnavailableError
 from kova_auto.core.fault import Fault
 from kova_auto.core.message import CallDelta, ModelChunk, ModelRequest, ReplyDone
-from kova_auto.core.provider import ModelFacts, Provider
+from kova_auto.core.provider import Provider
+from kova_auto.llm.capability import capability
 from kova_auto.llm.local.actions import choices
 from kova_auto.llm.local.engine import Engine, is_installed, load
 from kova_auto.llm.local.prompt import size_of_results, turns
@@ -28,8 +29,6 @@ from kova_auto.llm.waiting import Waiting
 
 CHARS: Final = 4
 """Characters per token with which a prompt is first laid out; the engine's own count corrects it."""
-OUTPUT: Final = 256
-"""Tokens of a reply, where nobody said."""
 
 LoadFile = Callable[[Path, int], Engine]
 
@@ -127,9 +126,9 @@ class LocalModel:
 
     def _bounds(self, weights: Weights) -> tuple[int, int]:
         """Return how many tokens there may be, in all and in a reply."""
-        said = self._provider.models.get(weights.model) or ModelFacts()
-        window = min(said.window or weights.usual_window, weights.window)
-        return window, min(said.max_output or OUTPUT, window // 2)
+        known = capability(self._provider, weights.model)
+        window = min(known.window or weights.window, weights.window)
+        return window, min(known.max_output or window, window // 2)
 
     def _engine(self, weights: Weights) -> EngineThread:
         if weights.model not in self._engines:

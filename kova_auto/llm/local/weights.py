@@ -39,7 +39,6 @@ class Weights:
         sha256: Of the weights in it.
         size: Of the weights, bytes.
         window: Tokens that the model was trained for; no setting may ask for more.
-        usual_window: Tokens that it gets where nobody asks for more.
         limits: What nobody should expect of it, as measured.
     """
 
@@ -50,7 +49,6 @@ class Weights:
     sha256: str
     size: int
     window: int
-    usual_window: int
     limits: str
 
     def file(self, directory: Path) -> Path:
@@ -73,7 +71,6 @@ SMOLLM2: Final = Weights(
     sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     size=98_362_432,
     window=8192,
-    usual_window=2048,
     limits=(
         "SmolLM2 has 135 million parameters. It picks a file and repeats a sentence; of longer texts it invents facts, "
         "drops others and may end in a loop. It sees 2,048 tokens at once, understands English alone, and no images. "
