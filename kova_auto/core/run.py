@@ -7,7 +7,6 @@ next; that is `core/step.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import reduce
 from typing import assert_never
 
@@ -40,7 +39,7 @@ from kova_auto.core.fault import BUSY
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus, Usage
 from kova_auto.core.owed import for_approval, for_outcome
-from kova_auto.core.state import CallState, Execution, RunState, Spent, opened
+from kova_auto.core.state import CallState, Execution, RunState, Spent, opened, replace
 
 __all__ = ["CallState", "Execution", "RunState", "Spent", "apply", "fold", "opened"]
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import TypeVar
 
 from pydantic import JsonValue
 
@@ -43,7 +44,7 @@ class Execution(StrEnum):
     FINISHED = "finished"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CallState:
     """Hold what is known of one tool call.
 
@@ -92,7 +93,7 @@ class Spent:
     failed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunState:
     """Hold everything that a run's facts say; every field is computed from them.
 
@@ -204,8 +205,27 @@ class RunState:
 
     def changing(self, call_id: CallId, **changes: object) -> RunState:
         """Return this state with one call changed."""
-        changed = replace(self.call(call_id), **changes)  # type: ignore[arg-type]  # names are checked by `replace`
+        changed = replace(self.call(call_id), **changes)
         return replace(self, calls={**self.calls, call_id: changed})
+
+
+S = TypeVar("S", CallState, RunState)
+
+
+def replace(state: S, **changes: object) -> S:
+    """Return a state with some of its fields changed.
+
+    `dataclasses.replace` would set each of the forty fields anew, several times for each fact of a run.
+
+    Raises:
+        TypeError: There is no field of that name.
+    """
+    if unknown := changes.keys() - vars(state).keys():
+        msg = f"{type(state).__name__} has no field {', '.join(sorted(unknown))}"
+        raise TypeError(msg)
+    changed = object.__new__(type(state))
+    vars(changed).update(vars(state), **changes)
+    return changed
 
 
 def opened(event: RunRequested) -> RunState:
