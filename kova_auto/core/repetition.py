@@ -41,6 +41,8 @@ def circle(state: RunState) -> Circle | None:
     Calls of tools that are there for being called again and again are left out.
     """
     calls = _newest(state, LONGEST_PERIOD * TOO_OFTEN)
+    if len(calls) < NOTICED:
+        return None
     asked = [(call.call.tool, canonical(call.call)) for call in calls]
     came = [(key, call.result.status, call.result.parts) for key, call in zip(asked, calls, strict=True) if call.result]
     best: Circle | None = None
