@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from datetime import datetime
 from pathlib import Path
 
@@ -19,7 +21,7 @@ from kova_auto.core.provider import Provider, configured
 from kova_auto.llm.choice import Pin
 from kova_auto.scheduling.jobfiles import load_job
 from tests.app.houses import Home
-from tests.support import a_job, at
+from tests.support import ROOT, a_job, at
 
 NOW = at("07:00:00")
 OPENAI = configured("openai", {"api_key": "k-123456", "default_model": "gpt-5"})
@@ -102,6 +104,29 @@ async def test_settings_price_what_nobody_lists() -> None:
     chain = await Pinning({"house": priced}, nobody).chain(a_job(model="house/m", bounds_money=True), NOW)
 
     assert (chain.lacks, chain.pins[0].price) == ("", Price(input=1, output=2, source="settings"))
+
+
+_WITHOUT_THE_EXTRA = """
+import asyncio, sys
+sys.modules["genai_prices"] = None
+from kova_auto.app.discovery import nobody
+from kova_auto.app.pinning import Pinning
+from kova_auto.core.provider import configured
+from tests.support import a_job, at
+known = {"openai": configured("openai", {"api_key": "k-123456"})}
+job = a_job(model="openai/gpt-5", bounds_money=True)
+print(asyncio.run(Pinning(known, nobody).chain(job, at("07:00:00"))).lacks)
+"""
+
+
+def test_without_the_price_list_a_ceiling_says_how_to_get_it() -> None:
+    program = [sys.executable, "-c", _WITHOUT_THE_EXTRA]
+    done = subprocess.run(program, cwd=ROOT, check=True, capture_output=True, text=True)
+
+    assert done.stdout.strip() == (
+        "a ceiling in money wants the price of openai/gpt-5, which is not known: pip install 'kova-auto[prices]', or "
+        'add price = { input = …, output = … } to [providers.openai.models."gpt-5"] in the settings'
+    )
 
 
 async def test_a_run_that_lacks_a_price_is_blocked_and_who_asks_for_one_is_told(tmp_path: Path) -> None:
