@@ -32,6 +32,15 @@ def imported(*arguments: str, home: Path) -> set[str]:
     return {name.partition(".")[0] for name in lines}
 
 
+def test_the_list_of_jobs_knows_which_are_paused_and_imports_nothing_heavy(tmp_path: Path) -> None:
+    jobs = tmp_path / ".config" / "kova-auto" / "jobs"
+    jobs.mkdir(parents=True)
+    (jobs / "nightly.toml").write_text(JOB)
+    assert "sqlalchemy" in imported("jobs", "pause", "nightly", home=tmp_path)
+
+    assert imported("jobs", "list", home=tmp_path) & HEAVY == set()
+
+
 @pytest.mark.parametrize(
     "arguments", [["--help"], ["--version"], ["jobs", "--help"], ["jobs", "check", "nightly.toml"], ["jobs", "schema"]]
 )

@@ -11,6 +11,7 @@ import pytest
 
 from tests.e2e.models import ModelServer, a_model
 from tests.e2e.scenes import Scene, endpoint, receiving
+from tests.postgres import PostgresServer
 
 TOLD = '[[notify]]\nendpoint = "ci"\nwhen = []\n'
 LOCKED = 'api_key = { file = "key" }\n'
@@ -102,6 +103,28 @@ def test_a_job_whose_key_is_refused_time_and_again_is_paused_with_one_alert(scen
     assert (listed[0]["next_at"], listed[0]["paused"]["by"]) == (None, f"run {data['run_id']}")
     assert listed[0]["paused"]["reason"] == data["pauses"]
     assert resumed.startswith("look goes on; it was paused since ")
+
+
+def test_a_job_on_postgresql_is_paused_as_well(scene: Scene, postgres: PostgresServer) -> None:
+    scene.settings('database = { file = "place" }\n')
+    (scene.config / "place").write_text(postgres.new_database())
+    scene.scripted("look", "[[turns]]\ntext = 'Hello.'\n", 'schedule.cron = "0 7 * * *"\n')
+    scene.run("jobs", "pause", "look", "--reason", "not now")
+
+    (listed,) = json.loads(scene.run("jobs", "list", "--json").stdout)
+    assert (listed["next_at"], listed["paused"]["reason"]) == (None, "not now")
+    assert scene.run("jobs", "resume", "look").exit_code == 0
+    assert scene.run("usage", "--run", "last").stderr == "error: no run has been made yet\n"
+
+
+def test_a_journal_that_cannot_be_read_leaves_the_list_of_jobs(scene: Scene) -> None:
+    scene.scripted("look", "[[turns]]\ntext = 'Hello.'\n")
+    scene.database.parent.mkdir(parents=True)
+    scene.database.write_text("no database, but long enough for its header to be looked at " * 20)
+    result = scene.run("jobs", "list")
+
+    assert (result.exit_code, result.stdout.splitlines()[1].split()[:3]) == (0, ["look", "by", "hand"])
+    assert result.stderr.startswith("note: whether schedules rest is not known: the journal ")
 
 
 def test_a_job_is_paused_by_hand_whatever_is_wrong_with_its_file(scene: Scene) -> None:

@@ -119,7 +119,8 @@ async def test_what_was_used_before_there_was_a_table_for_it_is_counted(engine: 
         connection.commit()
 
     store = open_store(place, create=False)
-    after, differences = await store.views.usage(), await store.compare_views()
+    after = await store.views.usage()
+    differences = [line for line in await store.compare_views() if line.startswith("usage ")]
     await store.close()
 
     assert {row.attempt for row in before} > {1}
