@@ -24,9 +24,10 @@ MOST_CALLS: Final = 3
 MOST_FILES: Final = 20
 
 _URL: Final = re.compile(r"\w+://\S+")
-# A mention, something in backticks, or a word with an ending, as notes/today.txt.
+# A mention, something in backticks, or a word with an ending, as notes/today.txt; not "e.g".
 _NAMED: Final = re.compile(
-    r"@(?P<mention>[\w./-]*\w)|`(?P<quoted>[^`\s]+)`|(?<![\w./-])(?P<word>(?:[\w.-]+/)*[\w-]{2,}(?:\.\w+)*\.[A-Za-z]\w{0,7})"
+    r"@(?P<mention>[\w./-]*\w)|`(?P<quoted>[^`\s]+)`"
+    r"|(?<![\w./-])(?!e\.g|i\.e)(?P<word>(?:[\w.-]+/)*[\w-]+(?:\.\w+)*\.[A-Za-z]\w{0,7})"
 )
 
 
