@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import aclosing
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -153,9 +154,7 @@ class Replaying:
             case AwaitUntil():
                 await self._rest(step.until)
             case Finish():
-                reason = self._senses.redact(step.reason)
-                why = reason or step.outcome.replace("_", " ")
-                self._end = End(Ending.FINISHED, why, finish=step)
+                self._finish(step)
             case _:
                 message = f"a replay leaves nothing half done, and came to {type(step).__name__}"
                 raise IllegalEventError(message)
@@ -260,6 +259,17 @@ class Replaying:
             await self._wait(left_s)
         self._acquire()
 
+    def _finish(self, step: Finish) -> None:
+        recorded = self._recording.state
+        if self._lines and recorded.stop and not self._state.stop:
+            self._apply(recorded.stop.model_copy(update={"at": self._clock.now()}))
+            return
+        if self._lines and not (recorded.finished or self._lines.next):
+            self._stop(f"the recording ends here; the run comes to its end as {step.outcome.replace('_', ' ')}")
+            return
+        finish = replace(step, reason=self._senses.redact(step.reason))
+        self._end = End(Ending.FINISHED, finish.reason or finish.outcome.replace("_", " "), finish=finish)
+
     def _hears_outside(self) -> bool:
         """Let happen, once, what ended the recorded run from outside; say whether it is time to look again."""
         if self._told_outside or self._lines is None:
@@ -269,7 +279,7 @@ class Replaying:
         self._clock.skip(max(recorded.ran_s - self._state.ran_s, 0.0))
         for _ in range(recorded.deaths):
             self._acquire(lease_broken=True)
-        if recorded.stop:
+        if recorded.stop and not self._state.stop:
             self._apply(recorded.stop.model_copy(update={"at": self._clock.now()}))
         return True
 

@@ -10,7 +10,7 @@ from kova_auto.core.pin import ModelPin
 from kova_auto.core.policy import policy_of
 from kova_auto.core.ports import Model
 from kova_auto.core.price import Price
-from kova_auto.core.recording import recording_of
+from kova_auto.core.recording import Recording, recording_of
 from kova_auto.core.replay import Match, Replay
 from kova_auto.core.run import RunState
 from kova_auto.engine.replaying import Lines, PlayClock, Replaying, began_at
@@ -29,7 +29,7 @@ class Again:
         waited: Seconds that it let go by, in order.
     """
 
-    stage: Stage
+    stage: Stage = field(default_factory=Stage)
     level: AutomationLevel | None = None
     unjudged: str = ""
     toolbox: Enquiry | None = None
@@ -37,7 +37,10 @@ class Again:
 
     async def played(self, attempt: int | None = None) -> Replay:
         """Play the recorded replies."""
-        recording = recording_of(await self.stage.facts(), attempt)
+        return await self.of(recording_of(await self.stage.facts(), attempt))
+
+    async def of(self, recording: Recording) -> Replay:
+        """Play the replies of a recording."""
         clock = PlayClock(began_at(recording))
         lines = Lines(recording.lines, clock)
         senses = self._senses(clock, lines)

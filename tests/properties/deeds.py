@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from functools import reduce
 from typing import Protocol, TypeVar, assert_never
 
 from hypothesis import strategies as st
 
 from kova_auto.core.approval.levels import Decision, Ruling
+from kova_auto.core.context.asides import asides
 from kova_auto.core.event import (
     ApprovalDecided,
     ApprovalRequested,
@@ -21,10 +23,14 @@ from kova_auto.core.event import (
     ModelCallStarted,
     RunAcquired,
     RunFinished,
+    RunRequested,
+    StopRequested,
 )
 from kova_auto.core.ids import CallId
+from kova_auto.core.job import Outcome
+from kova_auto.core.limits import running_s
 from kova_auto.core.message import ModelReply, ResultStatus, TextPart, ToolResult, told
-from kova_auto.core.run import RunState
+from kova_auto.core.run import RunState, apply, opened
 from kova_auto.core.step import (
     Adjudicate,
     AskPerson,
@@ -39,6 +45,7 @@ from kova_auto.core.step import (
     Refuse,
     Rest,
     Step,
+    next_step,
 )
 from tests.support import call, replied, ruled, says
 
@@ -51,6 +58,8 @@ class Draw(Protocol):
     def __call__(self, strategy: st.SearchStrategy[T], /) -> T: ...
 
 
+MOST_STEPS = 400
+SECOND = timedelta(seconds=1)
 READS, LISTS = call("read", path="a"), call("bash", command="ls")
 REPLIES = st.sampled_from(
     [says("Hm.", READS), says("", READS, LISTS), says("More.", LISTS, LISTS, READS), says("So."), says(" ")]
@@ -64,6 +73,28 @@ RESULTS = st.sampled_from(
 )
 
 
+def driven(request: RunRequested, draw: Draw) -> Iterator[Event]:
+    """Yield the facts of a whole run behind the one that opens it; persons answer, and may stop it."""
+    state, now = opened(request), request.at
+    for _ in range(MOST_STEPS):
+        now += SECOND
+        step = next_step(state, now)
+        if isinstance(step, Rest):
+            break
+        if isinstance(step, AwaitUntil):
+            now = step.until
+        events: list[Event] = []
+        if isinstance(step, AwaitApproval):
+            answer = draw(st.sampled_from(Decision))
+            events.append(ApprovalDecided(at=now, call_id=step.call_id, decision=answer, by="ada"))
+        elif draw(st.integers(0, 40)) == 40 and not state.stop:
+            events.append(StopRequested(at=now, outcome=Outcome.CANCELLED, reason="enough", by="ada"))
+        after = reduce(apply, events, state)
+        events += recorded(next_step(after, now), after, now, draw)
+        yield from events
+        state = reduce(apply, events, state)
+
+
 def recorded(step: Step, state: RunState, now: datetime, draw: Draw) -> Iterator[Event]:
     """Yield the facts of one step, done by a worker that has just taken the run; nothing for a resting one."""
     if not isinstance(step, AwaitApproval | AwaitUntil | Rest):
@@ -75,15 +106,23 @@ def recorded(step: Step, state: RunState, now: datetime, draw: Draw) -> Iterator
         case AssembleContext():
             yield ContextAssembled(at=now, system="Be brief.", prompt=(TextPart(text="Look."),), tools=())
         case CallModel(iteration):
-            yield from _model(iteration, now, draw)
+            yield from _model(iteration, state, now, draw)
         case Finish(outcome, answer, reason, partial):
             yield RunFinished(at=now, outcome=outcome, answer=answer, reason=reason, partial=partial)
         case _:
             yield from _call(step, now, draw)
 
 
-def _model(iteration: int, now: datetime, draw: Draw) -> Iterator[Event]:
-    yield ModelCallStarted(at=now, iteration=iteration, model="test/model", request_hash="hash")
+def _model(iteration: int, state: RunState, now: datetime, draw: Draw) -> Iterator[Event]:
+    told = asides(state, running_s(state, now))
+    yield ModelCallStarted(
+        at=now,
+        iteration=iteration,
+        model="test/model",
+        request_hash="hash",
+        asides=told.texts,
+        hurries=told.hurries,
+    )
     reply: ModelReply | None = draw(st.none() | REPLIES)
     if reply:
         yield replied(iteration, reply, when=now)
