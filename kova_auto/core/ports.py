@@ -83,8 +83,18 @@ class Journal(Protocol):
             IllegalEventError: The fact cannot follow.
         """
 
-    async def acquire(self, run_id: RunId, *, worker: str, now: datetime, lease: timedelta) -> RunState | Unavailable:
-        """Take a run whose lease is free or has run out: raises its epoch, writes `RunAcquired`."""
+    async def acquire(
+        self, run_id: RunId, *, worker: str, now: datetime, lease: timedelta, known: RunState | None = None
+    ) -> RunState | Unavailable:
+        """Take a run whose lease is free or has run out: raises its epoch, writes `RunAcquired`.
+
+        Args:
+            run_id: Of the run.
+            worker: Who takes it.
+            now: UTC.
+            lease: For how long, unless it is extended; it ends with the run at the latest.
+            known: The run as this worker last saw it, if it did: then only what is newer is read.
+        """
 
     async def renew(self, run_id: RunId, *, epoch: int, now: datetime, lease: timedelta) -> Renewal:
         """Extend the lease, if the epoch still holds it."""

@@ -53,7 +53,8 @@ async def advance(
     if isinstance(step := next_step(state, world.clock.now()), Resting):
         return _rested(step)
     world.learn(state)
-    acquired = await world.journal.acquire(run_id, worker=world.worker, now=world.clock.now(), lease=lease)
+    now = world.clock.now()
+    acquired = await world.journal.acquire(run_id, worker=world.worker, now=now, lease=lease, known=state)
     if isinstance(acquired, Unavailable):
         return Advanced.DONE if acquired is Unavailable.FINISHED else Advanced.BUSY
     with bells.hung(Ear.DRIVE, run_id) as bell:
@@ -63,8 +64,6 @@ async def advance(
             return await _Drive(world, pen, tenure, bell, stopping).run()
         except FencedError:
             return Advanced.SUPERSEDED
-        finally:
-            bells.work()
 
 
 def _rested(step: Resting) -> Advanced:
@@ -105,7 +104,7 @@ class _Drive:
         finally:
             self._ending.cancel()
             self._ringing.cancel()
-            await self._tenure.give_back()
+            await self._tenure.give_back(ended=self._pen.state.finished is not None)
 
     async def _steps(self) -> Advanced:
         step: Step

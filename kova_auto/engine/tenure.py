@@ -60,11 +60,11 @@ class Tenure:
             if renewed.seq > self.seen:
                 self._bell.set()
 
-    async def give_back(self) -> None:
-        """End it; where the lease cannot be given back, it runs out by itself."""
+    async def give_back(self, *, ended: bool) -> None:
+        """End it; where the lease cannot be given back, it runs out by itself. With the run it has `ended` already."""
         is_ours = self.over.cancel()
         await asyncio.gather(self.over, return_exceptions=True)
-        if not is_ours:
+        if ended or not is_ours:
             return
         try:
             await self._world.journal.release(self._run_id, epoch=self.epoch)

@@ -36,7 +36,10 @@ _EVENTS = Prepared(
     .where(EVENT.c.run_id == bindparam("id"), EVENT.c.seq > bindparam("after"))
     .order_by(EVENT.c.seq)
 )
-_HEAD = select(RUN.c.head_seq, RUN.c.lease_owner, RUN.c.lease_until).where(RUN.c.run_id == bindparam("id"))
+_LOCKED = (
+    select(RUN.c.lease_owner, RUN.c.lease_until).where(RUN.c.run_id == bindparam("id")).with_for_update()
+)  # SQLite has no such lock, and needs none: nobody else writes.
+_NO_LEASE = {"lease_owner": None, "lease_until": None}
 
 
 def events(connection: Connection, run_id: RunId, after: int = 0) -> list[tuple[int, Event]]:
@@ -81,7 +84,8 @@ def append(connection: Connection, state: RunState, draft: Callable[[RunState], 
     """Write one fact; `draft` works out what it changes, `early` did so for `state` (None: refused there)."""
     if early is not None and _write(connection, early):
         return early
-    return _write_locked(connection, draft(_caught_up(connection, state)))
+    caught_up, *_ = _caught_up(connection, state)
+    return _write_locked(connection, draft(caught_up))
 
 
 def _write_locked(connection: Connection, draft: Draft, lease: Mapping[str, object] | None = None) -> Draft:
@@ -101,6 +105,7 @@ def _write(connection: Connection, draft: Draft, lease: Mapping[str, object] | N
         "head_seq": after.seq,
         "epoch": after.epoch,
         **draft.columns,
+        **(_NO_LEASE if after.finished and not before.finished else {}),
         **(lease or {}),
     }
     if _MOVE.run(connection, move).rowcount != 1:
@@ -123,14 +128,14 @@ def _write_event(connection: Connection, after: RunState, event: Event, text: st
     _WRITE.run(connection, row)
 
 
-def _caught_up(connection: Connection, state: RunState) -> RunState:
-    """Lock the run's row and fold in what others wrote."""
-    head = connection.execute(_HEAD.with_for_update(), {"id": state.run_id}).one_or_none()
+def _caught_up(connection: Connection, state: RunState) -> tuple[RunState, str | None, datetime | None]:
+    """Lock the run's row, fold in what others wrote, and say whose the lease is and until when."""
+    head = connection.execute(_LOCKED, {"id": state.run_id}).one_or_none()
     if head is None:
         raise _unknown(state.run_id)
     for _, event in events(connection, state.run_id, state.seq):
         state = apply(state, event)
-    return state
+    return state, head.lease_owner, head.lease_until
 
 
 def open_run(connection: Connection, event: RunRequested, text: str) -> bool:
@@ -148,13 +153,11 @@ def acquire(
     connection: Connection, state: RunState, drafts: Drafts, worker: str, now: datetime, lease: timedelta
 ) -> Draft | Unavailable:
     """Take a run: a new epoch and its fact in one."""
-    state = _caught_up(connection, state)
-    head = connection.execute(_HEAD, {"id": state.run_id}).one()
+    state, owner, until = _caught_up(connection, state)
     if state.finished:
         return Unavailable.FINISHED
-    if head.lease_until is not None and head.lease_until > now:
+    if until is not None and until > now:
         return Unavailable.HELD
-    broken = head.lease_owner is not None
-    event = RunAcquired(at=now, epoch=state.epoch + 1, worker=worker, lease_broken=broken)
-    until = {"lease_owner": worker, "lease_until": now + lease}
-    return _write_locked(connection, drafts.draft(state, event, dump(event)), until)
+    event = RunAcquired(at=now, epoch=state.epoch + 1, worker=worker, lease_broken=owner is not None)
+    held = {"lease_owner": worker, "lease_until": now + lease}
+    return _write_locked(connection, drafts.draft(state, event, dump(event)), held)

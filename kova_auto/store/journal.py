@@ -61,9 +61,11 @@ class SqlJournal:
 
         return self._drafts.written(await self._database.write(work))
 
-    async def acquire(self, run_id: RunId, *, worker: str, now: datetime, lease: timedelta) -> RunState | Unavailable:
+    async def acquire(
+        self, run_id: RunId, *, worker: str, now: datetime, lease: timedelta, known: RunState | None = None
+    ) -> RunState | Unavailable:
         """Take a run whose lease is free or has run out: raises its epoch, writes `RunAcquired`."""
-        state = await self.load(run_id)
+        state = known or await self.load(run_id)
         taking = partial(facts.acquire, state=state, drafts=self._drafts, worker=worker, now=now, lease=lease)
         taken = await self._database.write(taking)
         return taken if isinstance(taken, Unavailable) else self._drafts.written(taken)

@@ -64,9 +64,11 @@ class DyingJournal:
         self._points.passed(f"after {event.kind}")
         return after
 
-    async def acquire(self, run_id: RunId, *, worker: str, now: datetime, lease: timedelta) -> RunState | Unavailable:
+    async def acquire(
+        self, run_id: RunId, *, worker: str, now: datetime, lease: timedelta, known: RunState | None = None
+    ) -> RunState | Unavailable:
         self._points.passed("before run_acquired")
-        acquired = await self._journal.acquire(run_id, worker=worker, now=now, lease=lease)
+        acquired = await self._journal.acquire(run_id, worker=worker, now=now, lease=lease, known=known)
         self._points.passed("after run_acquired")
         return acquired
 

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from kova_auto.core.errors import FencedError, JournalError, UnknownRunError
-from kova_auto.core.event import Event, Previous, RunAcquired, RunRequested, dump, load
+from kova_auto.core.event import Event, Previous, RunAcquired, RunFinished, RunRequested, dump, load
 from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId, blob_hash
 from kova_auto.core.ledger import Occurrence
 from kova_auto.core.owed import OPEN
@@ -86,8 +86,11 @@ class _Facts:
         self._keep(state.run_id, event)
         return after
 
-    async def acquire(self, run_id: RunId, *, worker: str, now: datetime, lease: timedelta) -> RunState | Unavailable:
+    async def acquire(
+        self, run_id: RunId, *, worker: str, now: datetime, lease: timedelta, known: RunState | None = None
+    ) -> RunState | Unavailable:
         """Take a run whose lease is free or has run out: raises its epoch, writes `RunAcquired`."""
+        del known  # Nothing is quicker to read than what is in memory.
         state, held = self._state(run_id), self._leases.get(run_id)
         if state.finished:
             return Unavailable.FINISHED
@@ -132,6 +135,8 @@ class _Facts:
         self._texts.setdefault(run_id, []).append(dump(event))
         if lease:
             self._leases[run_id] = lease
+        if isinstance(event, RunFinished):
+            self._leases.pop(run_id, None)
         if self.after_append:
             self.after_append(run_id, event)
 

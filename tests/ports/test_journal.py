@@ -21,6 +21,7 @@ from kova_auto.core.event import (
     ModelCallStarted,
     RunAcquired,
     RunFinished,
+    RunRetried,
     StopRequested,
 )
 from kova_auto.core.ids import BlobHash, CallId, RunId, blob_hash
@@ -220,6 +221,29 @@ async def test_a_finished_run_is_not_taken(journal: Journal) -> None:
     state = await appended(journal, await taken(journal), RunFinished(at=at("06:00:03"), outcome=Outcome.FAILED))
 
     assert await journal.acquire(state.run_id, worker="two", now=at("07:00:00"), lease=LEASE) is Unavailable.FINISHED
+
+
+async def test_a_lease_ends_with_its_run(journal: Journal) -> None:
+    state = await appended(journal, await taken(journal), RunFinished(at=at("06:00:03"), outcome=Outcome.FAILED))
+    await journal.append(state, RunRetried(at=at("06:00:04"), attempt=2, by="ada"))
+
+    await journal.acquire(state.run_id, worker="two", now=at("06:00:05"), lease=LEASE)
+
+    assert (await journal.events(state.run_id, after=4))[0][1] == RunAcquired(
+        at=at("06:00:05"), epoch=2, worker="two", lease_broken=False
+    )
+
+
+async def test_what_came_since_a_run_was_last_seen_is_known_to_who_takes_it(journal: Journal) -> None:
+    request = a_request()
+    seen, _ = await journal.open(request)
+    stop = StopRequested(at=at("06:00:02"), outcome=Outcome.CANCELLED, reason="", by="ada")
+    await journal.append(seen, stop)
+
+    state = await journal.acquire(request.run_id, worker="one", now=at("06:00:03"), lease=LEASE, known=seen)
+
+    assert isinstance(state, RunState)
+    assert (state.stop, state.seq, state.epoch) == (stop, 3, 1)
 
 
 async def test_a_renewed_lease_holds_longer_and_tells_of_new_facts(journal: Journal) -> None:
