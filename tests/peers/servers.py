@@ -50,7 +50,7 @@ def served(
 
     Args:
         command: Its program must be there, or the test fails and says how to set it up.
-        ready: A URL that it answers once it is up, whatever the status.
+        ready: A URL that it answers once it is up, with any status but 503.
         log: Where its output goes.
         environ: Added to PATH and HOME.
     """
@@ -79,9 +79,11 @@ def _await(process: subprocess.Popen[bytes], ready: str, log: Path) -> None:
         try:
             with urllib.request.urlopen(ready, timeout=5):
                 return
-        except urllib.error.HTTPError:
-            return
+        except urllib.error.HTTPError as exc:
+            if exc.code != 503:  # It says itself that it is not up.
+                return
         except OSError:
-            time.sleep(0.1)
+            pass
+        time.sleep(0.1)
     msg = f"it did not come up in {PATIENCE_S} s: {log.read_text()}"
     raise AssertionError(msg)
