@@ -126,8 +126,11 @@ class _Drive:
     async def _step(self, step: Acting) -> None:
         """Do one step; where it is cut off, its generator is closed and its effects are left in doubt."""
         async with aclosing(perform(step, self._pen.state, self._world)) as entries:
-            while (entry := await self._unless_ended(anext(entries, None), step)) is not None:
+            goes_on = True
+            while goes_on:
+                entry = await self._unless_ended(anext(entries), step)
                 await self._pen.write(entry)
+                goes_on = entry.announces
 
     async def _unless_ended(self, work: Awaitable[_T], step: Acting) -> _T:
         """Await one stretch of a step's work; where something ends it before, what was done at that moment counts."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
-from kova_auto.core.event import Event
+from kova_auto.core.event import CallStarted, Event, ModelCallStarted, ProcessStarted, WritePlanned
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +14,11 @@ class Entry:
 
     event: Event
     blobs: tuple[bytes, ...] = ()
+
+    @property
+    def announces(self) -> bool:
+        """Say whether the step goes on: what is written is only about to happen. Any other fact is its step's last."""
+        return isinstance(self.event, ModelCallStarted | CallStarted | ProcessStarted | WritePlanned)
 
 
 Entries = AsyncGenerator[Entry, None]
