@@ -76,8 +76,9 @@ def at(place: str, path: str, **more: str) -> ToolCall:
         (["1.1 c"], ["2.1 moved"]),
         (["1.1 d"], [None]),
         (["2.1 c", "2.2 b", "2.3 a"], ["2.1", "1.2 moved", "2.2"]),
+        (["1.1 a", "1.2 a", "1.3 b", "2.1 c"], ["1.1", "2.2 moved", "1.2 moved", "2.1 moved"]),
     ],
-    ids=["the same", "one left out", "in turns", "too often", "early", "new", "one too late"],
+    ids=["the same", "one left out", "in turns", "too often", "early", "new", "one too late", "behind"],
 )
 def test_a_call_stands_for_the_next_of_its_kind_or_else_for_any(calls: list[str], pairs: list[str | None]) -> None:
     found = paired(*(at(*asked.split()) for asked in calls))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
 from datetime import timedelta
 from typing import Any
 
@@ -10,13 +11,14 @@ import pytest
 
 from kova_auto.core.approval.levels import AutomationLevel, Decision, Ruling
 from kova_auto.core.errors import ModelRefusedError, ModelUnavailableError
-from kova_auto.core.event import ApprovalDecided, RunFinished, RunRetried, StopRequested
+from kova_auto.core.event import ApprovalDecided, ContextAssembled, RunFinished, RunRetried, StopRequested
 from kova_auto.core.fault import Fault
 from kova_auto.core.ids import CallId
 from kova_auto.core.job import Outcome
-from kova_auto.core.message import ModelReply, ToolMessage
+from kova_auto.core.message import ModelChunk, ModelReply, ModelRequest, TextPart, ToolMessage
 from kova_auto.core.pin import ModelPin
 from kova_auto.core.replay import Ending, Match, Replay
+from kova_auto.core.run import RunState
 from tests.doubles.model import Endless, Failure, ScriptedModel, fails
 from tests.engine.replays import DEAR, Again, matches
 from tests.engine.worlds import RUN, Stage
@@ -118,6 +120,48 @@ async def test_a_run_that_ran_out_of_time_does_so_again() -> None:
         await driving
         assert (await stage.ended())[0] is Outcome.TIMED_OUT
         assert came_out_the_same(await Again(stage).played())
+
+
+class Slow(ScriptedModel):
+    """Take most of a minute for the first reply."""
+
+    def __init__(self, stage: Stage, *lines: ModelReply | Failure) -> None:
+        super().__init__(*lines)
+        self._stage = stage
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelChunk, None]:
+        if not self.requests:
+            self._stage.clock.later(50)
+        async for chunk in super().stream(request):
+            yield chunk
+
+
+@pytest.mark.parametrize("slow", ["tool", "model", "beginning", "wait"])
+async def test_what_took_time_takes_it_again_and_what_was_no_running_time_is_none(slow: str) -> None:
+    stage = Stage()
+    await stage.opened(job=a_job(limits={"timeout": "1m"}))
+    model = Slow(stage, *LOOK_AND_TELL) if slow == "model" else ScriptedModel(*LOOK_AND_TELL)
+    if slow == "tool":
+        stage.hands.meanwhile = lambda: stage.clock.later(50)
+    if slow == "beginning":
+        state = await stage.journal.acquire(RUN, worker="zero", now=stage.clock.now(), lease=timedelta(seconds=90))
+        assert isinstance(state, RunState)
+        stage.clock.later(50)
+        await stage.journal.append(state, a_context(stage))
+        await stage.journal.release(RUN, epoch=state.epoch)
+    if slow == "wait":
+        busy = ModelUnavailableError("busy", fault=Fault.RATE_LIMITED, retry_after_s=50.0)
+        model = ScriptedModel(fails(busy), *LOOK_AND_TELL)
+        await stage.engine(model=model).advance(RUN)
+        stage.clock.later(52)
+    await stage.engine(model=model).advance(RUN)
+
+    replay = await Again(stage).played()
+    assert (came_out_the_same(replay), replay.partial_now) == (True, slow != "wait")
+
+
+def a_context(stage: Stage) -> ContextAssembled:
+    return ContextAssembled(at=stage.clock.now(), system="", prompt=(TextPart(text="Look."),), tools=())
 
 
 @pytest.mark.parametrize("on_interrupt", ["fail", "resume"])
