@@ -6,14 +6,18 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from kova_auto.core.job import Job
 from kova_auto.core.pin import ModelPin
 from kova_auto.core.price import Price
-from kova_auto.core.provider import Provider
+from kova_auto.core.provider import Provider, WireProtocol
 from kova_auto.llm.capability import capability
 from kova_auto.llm.choice import NoModel, Pin, pick, provider_of, wants_server
 from kova_auto.llm.pricing import EXTRA, has_prices, price_of
+
+DEMO: Final = "demo"
+"""What to expect of a model in this process: it is there to try things out."""
 
 Prices = Callable[[Provider, str, datetime], Price | None]
 
@@ -79,7 +83,8 @@ class Pinning:
     def _pinned(self, pin: Pin, now: datetime) -> ModelPin:
         provider = provider_of(pin.provider, self.providers)
         price = self.prices(provider, pin.model, now)
-        return ModelPin(name=pin.name, capability=capability(provider, pin.model), price=price)
+        quality = DEMO if provider.protocol is WireProtocol.LOCAL else ""
+        return ModelPin(name=pin.name, capability=capability(provider, pin.model), price=price, quality=quality)
 
 
 def _unpriced(names: Iterable[str]) -> str:

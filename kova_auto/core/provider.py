@@ -262,7 +262,6 @@ _IN_PROCESS: Final = Provider(
     protocol=WireProtocol.LOCAL,
     default_model="smollm2-135m",
     max_concurrent=1,
-    models={"smollm2-135m": ModelFacts(window=2048, max_output=256)},
 )
 
 
