@@ -10,6 +10,8 @@ from kova_auto.llm.unicode import Pieces
 
 _SO_FAR: Final = re.compile(r'\s*\{\s*"final"\s*:\s*"((?:[^"\\]|\\(?:u[0-9a-fA-F]{4}|[^u]))*)')
 """The answer as far as it has come; half an escape is left for later."""
+_LOOP: Final = 240
+"""Characters that are nothing but repetitions of at most a third of them."""
 
 
 class Answer:
@@ -29,6 +31,14 @@ class Answer:
         begins = max(self._read, found.start(1))
         self._read = found.end()
         return self._pieces.add(json.loads(f'"{self.action[begins : self._read]}"', strict=False))
+
+    @property
+    def is_endless(self) -> bool:
+        """Say whether it says one short thing again and again: a small model does not find out of that by itself."""
+        end = self.text[-_LOOP:]
+        if len(end) < _LOOP:
+            return False
+        return any(end[period:] == end[:-period] for period in range(1, _LOOP // 3 + 1))
 
     @property
     def text(self) -> str:

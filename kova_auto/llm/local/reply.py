@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kova_auto.core.errors import ModelUnavailableError
+from kova_auto.core.errors import ModelRefusedError, ModelUnavailableError
 from kova_auto.core.fault import Fault
 from kova_auto.core.message import ModelChunk, ModelReply, TextDelta, Usage
 from kova_auto.core.stop_reason import StopReason
@@ -45,6 +45,7 @@ class Reading:
 
         Raises:
             PromptTooLongError: The prompt has to be shorter.
+            ModelRefusedError: It repeats itself without an end, as it would each time.
             ModelUnavailableError: The engine says that something went wrong.
         """
         if error := said.get("error"):
@@ -57,6 +58,9 @@ class Reading:
         for choice in said.get("choices", ()):
             if text := self._answer.add(choice["delta"].get("content") or ""):
                 yield TextDelta(text=text)
+                if self._answer.is_endless:
+                    msg = f"{self._model} came into a loop: it is too small for this"
+                    raise ModelRefusedError(msg)
             self._finish = choice.get("finish_reason") or self._finish
 
     def reply(self) -> ModelReply:

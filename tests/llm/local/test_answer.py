@@ -30,3 +30,19 @@ def test_an_answer_that_was_cut_is_what_came_of_it() -> None:
 def test_another_action_is_no_answer() -> None:
     answer = Answer()
     assert [answer.add('{"tool": "read", '), answer.add('"file_path": "a"}'), answer.text] == ["", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_endless"),
+    [
+        ("Seen /v1" + "/v1" * 80, True),
+        ("It is so. " + "The file says that it is so, and it is so. " * 8, True),
+        ("x" * 239, False),
+        ("\n".join(f"| line {number} | {number * 7} |" for number in range(40)), False),
+        ("/v1" * 80 + " and then it went on.", False),
+    ],
+)
+def test_an_answer_that_only_repeats_itself_is_known(text: str, is_endless: object) -> None:
+    answer = Answer()
+    answer.add(json.dumps({"final": text}))
+    assert answer.is_endless is is_endless

@@ -120,6 +120,15 @@ async def test_an_engine_that_fails_may_be_asked_again(
     assert (type(error), error.fault) == (ModelUnavailableError, fault)
 
 
+async def test_an_endless_answer_is_broken_off_and_not_asked_for_again(tmp_path: Path) -> None:
+    engine = FakeEngine([says('{"final": "', *["la la "] * 200)])
+    async with local(tmp_path, engine) as model:
+        error = await failure_of(model)
+    assert (type(error), error.retryable) == (ModelRefusedError, False)
+    assert str(error) == f"{MODEL} came into a loop: it is too small for this"
+    assert engine.stopped != len(engine.answers[0])
+
+
 async def test_an_engine_that_says_nothing_is_not_waited_for(tmp_path: Path) -> None:
     engine = FakeEngine([DONE], is_stuck=True)
     async with local(tmp_path, engine, timeouts={"idle_s": 0.01}) as model:
