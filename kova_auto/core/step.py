@@ -226,7 +226,7 @@ def _after_calls(state: RunState, now: datetime) -> Step:
 def _conclude(state: RunState, replies: tuple[ModelReplied, ...]) -> Finish | None:
     """Return the end that the newest reply brings; None where the model is asked again."""
     newest = replies[-1]
-    if newest.calls:
+    if newest.calls and newest.reply.stop is not StopReason.REFUSED:  # What was refused half-way is asked for no more.
         return _cut_again(state, replies)
     match newest.reply.stop:
         case StopReason.LENGTH:

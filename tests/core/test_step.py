@@ -9,7 +9,7 @@ import pytest
 from kova_auto.core.approval.levels import ApprovalLevel, Decision, Ruling, Verdict
 from kova_auto.core.event import Event
 from kova_auto.core.job import Outcome
-from kova_auto.core.message import ResultStatus
+from kova_auto.core.message import ModelReply, ResultStatus
 from kova_auto.core.step import (
     ARGUMENTS,
     DEATHS,
@@ -49,7 +49,7 @@ from tests.core.facts import (
     started,
     stop,
 )
-from tests.support import a_job, at, says
+from tests.support import a_job, at, call, says
 
 SUSPENDS = a_job(approval={"when_needed": "suspend"})
 STOPPED = "the run was ended before this call: enough"
@@ -57,9 +57,10 @@ BAD_ARGUMENTS = Verdict(ruling=Ruling.DENY, reason="wanted text", rule=ARGUMENTS
 DYING = [acquired(1), *(acquired(epoch, broken=True) for epoch in range(2, DEATHS + 2))]
 
 
-def cut(stop_reason: StopReason, text: str = "So far") -> list[Event]:
+def cut(stop_reason: StopReason, reply: ModelReply | None = None) -> list[Event]:
     """Return a first reply that ended otherwise than by its own will."""
-    return [*begun(), *answered(says(text).model_copy(update={"stop": stop_reason}))]
+    said = reply or says("So far")
+    return [*begun(), *answered(said.model_copy(update={"stop": stop_reason}))]
 
 
 @pytest.mark.parametrize(
@@ -100,6 +101,11 @@ def cut(stop_reason: StopReason, text: str = "So far") -> list[Event]:
         pytest.param(cut(StopReason.LENGTH), CallModel(2, "test/model"), id="the reply was cut off"),
         pytest.param(cut(StopReason.PAUSED), CallModel(2, "test/model"), id="the provider paused"),
         pytest.param(cut(StopReason.REFUSED), Finish(Outcome.FAILED, "", "the model refused"), id="the model refused"),
+        pytest.param(
+            [*cut(StopReason.REFUSED, says("No.", call("bash"))), judged(Ruling.DENY), result(ResultStatus.DENIED)],
+            Finish(Outcome.FAILED, "", "the model refused"),
+            id="the model refused in a call",
+        ),
         pytest.param([*begun(), *broke()], CallModel(1, "test/model"), id="the model failed once"),
         pytest.param(
             [*begun(), *broke(retry_at=at("06:00:02"))],
