@@ -22,7 +22,9 @@ def arguments_of(tool: Tool, call: ToolCall) -> BaseModel:
         ToolArgumentsError: They do not fit; the message names each one that does not.
     """
     if call.unparsed is not None:
-        message = f"the arguments of {tool.name} must be a JSON object: {_json_complaint(call.unparsed)}"
+        schema = json.dumps(parameters_of(tool.arguments), ensure_ascii=False, separators=(",", ":"))
+        complaint = _json_complaint(call.unparsed)
+        message = f"the arguments of {tool.name} must be a JSON object: {complaint}; their schema: {schema}"
         raise ToolArgumentsError(message)
     try:
         return tool.arguments.model_validate(call.args)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -153,17 +154,20 @@ async def test_wrong_arguments_are_answered_field_by_field() -> None:
 
 async def test_arguments_that_are_no_json_are_answered_with_the_complaint() -> None:
     call = a_call("echo").model_copy(update={"unparsed": '{"text": '})
-    output = (await played(a_toolbox(EchoTool()).execute(call, ALLOWED, SCENE))).output
-    said = (
+    box = a_toolbox(EchoTool())
+    output = (await played(box.execute(call, ALLOWED, SCENE))).output
+    (spec,) = box.specs(SCENE, Mode.AGENT)
+    said, _, schema = output.result.text.partition("; their schema: ")
+    assert said == (
         "the arguments of echo must be a JSON object: Expecting value: line 1 column 10 (char 9); found '{\"text\": '"
     )
-    assert output.result == told(ResultStatus.ERROR, said)
+    assert (output.result.status, json.loads(schema)) == (ResultStatus.ERROR, spec.parameters)
 
 
 async def test_arguments_that_are_no_object_are_answered() -> None:
     call = a_call("echo").model_copy(update={"unparsed": "[1]"})
     facts = await a_toolbox(EchoTool()).facts(call, SCENE)
-    assert facts.problem == "the arguments of echo must be a JSON object: found list '[1]'"
+    assert facts.problem.startswith("the arguments of echo must be a JSON object: found list '[1]'; ")
 
 
 async def test_what_is_wrong_with_a_call_is_its_problem() -> None:
