@@ -29,7 +29,8 @@ class ModelRow(Value):
         address: Empty for a model in this process.
         configured: The settings have a table for the provider.
         usable: A run may ask it; whether it answers is another question.
-        lacks: What it is not usable for want of; empty where it is usable.
+        lacks: What it is not usable for want of, as `its key`; empty where it is usable.
+        remedy: What to do about that.
         key_from: Where its key comes from; None where the settings name none.
         key_env: Variable that usually holds its key; empty where it wants none.
         window: Tokens of request and reply together; None where nobody knows.
@@ -44,6 +45,7 @@ class ModelRow(Value):
     configured: bool
     usable: bool
     lacks: str
+    remedy: str
     key_from: str | None
     key_env: str
     window: int | None = None
@@ -67,7 +69,7 @@ def model_rows(settings: Settings, environ: Mapping[str, str], now: datetime) ->
 def _rows(name: str, settings: Settings, providers: Providers, now: datetime) -> Iterator[ModelRow]:
     table = settings.providers.get(name)
     provider = configured(name, table.said(lambda _: _STAND_IN) if table else {})
-    lacks = _lacks(provider, table, providers, settings.weights_dir)
+    lacks, remedy = _lacks(provider, table, providers, settings.weights_dir)
     plain = ModelRow(
         provider=name,
         model=None,
@@ -76,6 +78,7 @@ def _rows(name: str, settings: Settings, providers: Providers, now: datetime) ->
         configured=table is not None,
         usable=not lacks,
         lacks=lacks,
+        remedy=remedy,
         key_from=table.api_key.source if table and table.api_key else None,
         key_env=provider.key_env,
     )
@@ -88,22 +91,22 @@ def _known(provider: Provider, model: str, now: datetime) -> dict[str, object]:
     return {**dict(capability(provider, model)), "price": price_of(provider, model, now)}
 
 
-def _lacks(provider: Provider, table: ProviderTable | None, providers: Providers, weights_dir: Path) -> str:
+def _lacks(provider: Provider, table: ProviderTable | None, providers: Providers, weights_dir: Path) -> tuple[str, str]:
+    """Return what a provider lacks and what to do about it; two empty texts where it lacks nothing."""
     if provider.protocol is WireProtocol.LOCAL:
         return _lacks_here(provider, weights_dir)
-    if table is None:
-        return f"its key: set api_key in [providers.{provider.name}]" if provider.needs_key else ""
     try:
-        return "" if providers[provider.name].usable else f"its key: set api_key in [providers.{provider.name}]"
+        known = providers[provider.name] if table else provider
     except ConfigError as exc:
-        return str(exc)
+        return "its secret", str(exc)
+    return ("", "") if known.usable else ("its key", f"set api_key in [providers.{provider.name}]")
 
 
-def _lacks_here(provider: Provider, weights_dir: Path) -> str:
+def _lacks_here(provider: Provider, weights_dir: Path) -> tuple[str, str]:
     weights = next((weights for weights in KNOWN.values() if weights.model == provider.default_model), None)
     if weights and not weights.is_in(weights_dir):
-        return f"its weights: kova-auto models add {weights.name}"
-    return "" if is_installed() else f"its engine: {EXTRA}"
+        return "its weights", f"kova-auto models add {weights.name}"
+    return ("", "") if is_installed() else ("its engine", EXTRA)
 
 
 def weights_named(name: str) -> Weights:

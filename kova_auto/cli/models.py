@@ -26,9 +26,10 @@ List the models that a job can name: those of the settings first, then what is b
 
 A provider serves others besides: "…" stands where nobody named one. Nobody is asked anything; doctor does that. Tokens
 of request and reply together, tokens of a reply, and the price of a million tokens in and out, where they are known.
+A key is named in the settings, as api_key in [providers.NAME].
 
-With --json: a list of objects with provider, model, protocol, address, configured, usable, lacks, key_from, key_env,
-window, max_output, price.
+With --json: a list of objects with provider, model, protocol, address, configured, usable, lacks, remedy, key_from,
+key_env, window, max_output, price.
 """
 _ADD = """\
 Add the weights of a model that runs in this process: smollm2, for local/smollm2-135m.
@@ -49,6 +50,13 @@ def list_models(context: typer.Context, *, config: ConfigOption = None, json: Js
         say_json([row.model_dump(mode="json") for row in rows])
     else:
         say(listing(HEAD, [_cells(row) for row in rows], ink()))
+        wanted = [row for row in rows if row.remedy and (row.configured or not row.address)]
+        for row in wanted:
+            say(f"{_name(row)} lacks {row.lacks}: {row.remedy}")
+
+
+def _name(row: ModelRow) -> str:
+    return f"{row.provider}/{row.model or '…'}"
 
 
 def _cells(row: ModelRow) -> tuple[str, ...]:
