@@ -10,9 +10,11 @@ import pytest
 from pydantic import BaseModel
 
 from kova_auto.app.control import Placed
+from kova_auto.core.approval.levels import Verdict
 from kova_auto.core.event import Event, Fact
 from kova_auto.core.loop_view import Iteration, LoopCall, LoopFailure, LoopView
 from kova_auto.core.usage import UsageReport, Used
+from kova_auto.core.replay import Replay, ReplayedCall, ReplayedIteration
 from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow
 from tests.docs.pages import bare, codes, table, tables_under
 from tests.docs.terminal import on_terminal
@@ -24,6 +26,9 @@ MODELS: Sequence[tuple[str, type[BaseModel]]] = [
     ("`kova-auto runs loop`", LoopView),
     ("An iteration", Iteration),
     ("A call", LoopCall),
+    ("`kova-auto runs replay`", Replay),
+    ("An iteration of a replay", ReplayedIteration),
+    ("A call of a replay", ReplayedCall),
     ("`kova-auto approvals list`", ApprovalRow),
     ("`kova-auto deliveries list`", DeliveryRow),
     ("`kova-auto usage`", UsageReport),
@@ -51,6 +56,11 @@ def test_each_table_has_the_names_of_its_model(heading: str, model: type[BaseMod
 def test_a_failure_of_an_iteration_has_the_names_that_are_said() -> None:
     said = next(row[1] for row in table(PAGE, "An iteration").body if bare(row[0]) == "failures")
     assert codes(said) == list(LoopFailure.model_fields)
+
+
+def test_a_verdict_of_a_replay_has_the_names_that_are_said() -> None:
+    said = next(row[1] for row in table(PAGE, "A call of a replay").body if bare(row[0]) == "verdict_then")
+    assert codes(said)[: len(Verdict.model_fields)] == list(Verdict.model_fields)
 
 
 def test_each_fact_has_the_names_of_its_row() -> None:
