@@ -79,7 +79,7 @@ unparsed = "{"
             "[[turns]]\ntext = 7\nstop = 'never'",
             [
                 ":2: turns[0].text: wanted text, found 7",
-                ':3: turns[0].stop: wanted "end", "tool_calls", "length" or "refused", found "never"',
+                ':3: turns[0].stop: wanted "end", "tool_calls", "length", "refused" or "paused", found "never"',
             ],
         ),
         (
