@@ -11,11 +11,10 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import PurePath
 from threading import Lock
 
-from kova_auto.core.approval.floor import Control, control_of, lies_in
+from kova_auto.core.approval.floor import Control, Places, control_of, lies_in
 from kova_auto.core.errors import ToolFailedError
 from kova_auto.core.ids import RunId
 from kova_auto.core.run import RunState
@@ -25,6 +24,7 @@ from kova_auto.tools.paths import parse_path
 from kova_auto.tools.words import in_words, plainly
 
 _HELD = {Control.REFUSED: Zone.CONTROL, Control.ASKED: Zone.GUARDED}
+_KNOWN_ROOTS = 256
 NO_FILES = ("dev", "proc", "sys")  # the kernel's own trees; in /proc lies our own environment
 
 
@@ -92,6 +92,14 @@ class Target:
         return self.root.open(self.parts, flags, follow=not self.writes)
 
 
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """Hold the floor's places for one root."""
+
+    secret: Places
+    control: Places
+
+
 class Roots:
     """Locate paths; safe to use from several threads."""
 
@@ -113,6 +121,7 @@ class Roots:
         """
         self._secret, self._control, self._job_dirs = tuple(secret), tuple(control), tuple(job_dirs)
         self._resolve = resolve or best_resolver()
+        self._beneath: dict[str, _Held] = {}
         self._pinned: dict[tuple[RunId, str], Root] = {}
         self._slash = open_root("/", self._resolve)
         self._lock = Lock()
@@ -183,11 +192,19 @@ class Roots:
 
     def hides(self, path: str, root: Root) -> bool:
         """Say whether a canonical path beneath a root is secret."""
-        return lies_in(PurePath(path), self.secrets(root))
+        return self._held(root).secret.hold(PurePath(path))
 
     def secrets(self, root: Root) -> tuple[PurePath, ...]:
         """Return the secret places that hold beneath a root."""
-        return _holding(self._secret, root.path)
+        return self._held(root).secret.paths
+
+    def _held(self, root: Root) -> _Held:
+        """Return the floor's places that hold beneath a root: most runs work in the same few."""
+        if (held := self._beneath.get(root.path)) is None:
+            if len(self._beneath) >= _KNOWN_ROOTS:
+                self._beneath.clear()
+            held = self._beneath[root.path] = _Held(_holding(self._secret, root), _holding(self._control, root))
+        return held
 
     @contextmanager
     def plainly(self, target: Target) -> Iterator[None]:
@@ -254,12 +271,12 @@ class Roots:
 
     def _floor(self, root: Root, parts: tuple[str, ...], ground: Ground, *, writes: bool) -> Zone | None:
         path = PurePath(_joined(root.path, parts))
-        if lies_in(path, self.secrets(root)):
+        if self._held(root).secret.hold(path):
             return Zone.SECRET
         if not writes:
             return None
         job_dirs = (*self._job_dirs, PurePath(ground.job_dir))
-        if lies_in(path, _holding(self._control, root.path)) or _is_job_file(path, job_dirs):
+        if self._held(root).control.hold(path) or _is_job_file(path, job_dirs):
             return Zone.CONTROL
         held = control_of(parts)
         return _HELD[held] if held else None
@@ -274,16 +291,15 @@ class Roots:
         if not target.writes:
             return
         held = target.zone is Zone.CONTROL or control_of(target.parts) is Control.REFUSED
-        if held or lies_in(PurePath(path), _holding(self._control, target.root.path)):
+        if held or self._held(target.root).control.hold(PurePath(path)):
             message = f"{target.shown} is a control file, which no tool writes"
             raise ToolFailedError(message)
 
 
-@lru_cache(maxsize=256)
-def _holding(places: tuple[PurePath, ...], root: str) -> tuple[PurePath, ...]:
+def _holding(places: Sequence[PurePath], root: Root) -> Places:
     """Return the places that hold beneath a root: all but those further up that it lies in, as a run's copy does."""
-    path = PurePath(root)
-    return tuple(place for place in places if place == path or not lies_in(path, (place,)))
+    path = PurePath(root.path)
+    return Places(place for place in places if place == path or not lies_in(path, (place,)))
 
 
 def _folder(path: str) -> str:

@@ -235,15 +235,27 @@ def _is_disguised(part: str) -> bool:
     return any(stem == known[:room] or (hashed is not None and known[:2] == hashed["two"]) for known in _SHORT_STEMS)
 
 
+class Places:
+    """Hold canonical places, for any number of paths to be held against; names are compared folded."""
+
+    def __init__(self, paths: Iterable[PurePath]) -> None:
+        """Fold the names of the places."""
+        self.paths = tuple(paths)
+        self._folded = frozenset(_folded_parts(path) for path in self.paths)
+
+    def hold(self, path: PurePath) -> bool:
+        """Say whether a canonical path is one of the places or lies below one."""
+        parts = _folded_parts(path)
+        return not self._folded.isdisjoint([parts[:end] for end in range(1, len(parts) + 1)])
+
+
+def _folded_parts(path: PurePath) -> tuple[str, ...]:
+    return tuple(map(_folded, path.parts))
+
+
 def lies_in(path: PurePath, places: Iterable[PurePath]) -> bool:
     """Say whether a canonical path is one of the places or lies below one; names are compared folded."""
-    parts = tuple(_folded(part) for part in path.parts)
-    return any(parts[: len(held)] == held for held in map(_folded_parts, places))
-
-
-@lru_cache(maxsize=1024)  # Places are few, and each is held against every path that a tool touches.
-def _folded_parts(place: PurePath) -> tuple[str, ...]:
-    return tuple(_folded(part) for part in place.parts)
+    return Places(places).hold(path)
 
 
 _IN_HOME = (
