@@ -28,8 +28,8 @@ _SLACK_HOOK = r"(?<=//)hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers
 
 # A marker decides cheaply whether the pattern is worth trying; what that matches becomes `[redacted:name]`.
 # Each pattern is compiled when its marker is first met.
-_SHAPES: tuple[tuple[str, tuple[str, ...], str], ...] = tuple(
-    (name, tuple(markers.split()), pattern)
+_SHAPES: tuple[tuple[str, str, str], ...] = tuple(
+    (name, marker, pattern)
     for name, markers, pattern in (
         ("private-key", "-----BEGIN", _PRIVATE_KEY),
         ("api-key", "sk-", r"(?<![\w-])sk-(?=[A-Za-z_-]*\d)[\w-]{20,}"),
@@ -49,13 +49,14 @@ _SHAPES: tuple[tuple[str, tuple[str, ...], str], ...] = tuple(
         ("hook-url", ".webhook.office.com", r"(?<=//)[\w-]+\.webhook\.office\.com/[^\s\"'<>)]+"),
         ("password", "://", r"(?<=://)[^\s:/@\"'<>]*:[^\s/@\"'<>]+(?=@)"),
     )
+    for marker in markers.split()
 )
 
 
 def redact_shapes(text: str) -> str:
     """Replace what has the well-known shape of a key by `[redacted:kind]`."""
-    for name, markers, pattern in _SHAPES:
-        if any(marker in text for marker in markers):
+    for name, marker, pattern in _SHAPES:
+        if marker in text:
             text = _compiled(pattern).sub(f"[redacted:{name}]", text)
     return text
 
@@ -89,8 +90,9 @@ class Redactor:
 
     def redact_known(self, text: str) -> str:
         """Replace every secret by `[redacted:NAME]`, and nothing else."""
-        if any(form in text for form in self._forms):  # Far quicker than the pattern, and nearly always a no.
-            return self._pattern.sub(lambda match: self._labels[match[0]], text)
+        for form in self._forms:  # Far quicker than the pattern, and nearly always a no.
+            if form in text:
+                return self._pattern.sub(lambda match: self._labels[match[0]], text)
         return text
 
 
