@@ -20,6 +20,7 @@ from kova_auto.cli.options import ConfigOption, JsonOption, settings_of
 from kova_auto.cli.output import complain, say, say_json
 from kova_auto.cli.replay import replay_lines
 from kova_auto.cli.run_rows import HEAD, cells, run_json, run_lines
+from kova_auto.cli.screen import screen
 from kova_auto.core.delivery.text import clean
 from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.event import Event
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from kova_auto.app.control import Answers, Control, Undone
     from kova_auto.settings.model import Settings
 
-app = new_app("List and follow runs; show, undo, cancel and retry one.")
+app = new_app("List and follow runs; show, replay, undo, cancel and retry one.")
 
 RunArgument = Annotated[
     str,
@@ -174,7 +175,12 @@ def replay(
     tape = ask(settings, question, kind="runs")
     player = player_of(settings, environment())
     keep_secrets(player)
-    found = asyncio.run(player.replay(tape, model))
+    beside = screen(apart=True)
+    beside.status(f"asking {model} what it would do" if model else "")
+    try:
+        found = asyncio.run(player.replay(tape, model))
+    finally:
+        beside.status("")
     if json:
         say_json(found.model_dump(mode="json"))
     else:

@@ -13,8 +13,8 @@ from kova_auto.app.control import Placed
 from kova_auto.core.approval.levels import Verdict
 from kova_auto.core.event import Event, Fact
 from kova_auto.core.loop_view import Iteration, LoopCall, LoopFailure, LoopView
-from kova_auto.core.usage import UsageReport, Used
 from kova_auto.core.replay import Replay, ReplayedCall, ReplayedIteration
+from kova_auto.core.usage import UsageReport, Used
 from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow
 from tests.docs.pages import bare, codes, table, tables_under
 from tests.docs.terminal import on_terminal
