@@ -66,6 +66,7 @@ def progress(event: Event, state: RunState, ink: Ink) -> Iterator[str]:
             yield f"{ink(f'attempt {event.attempt}', bold=True)}, asked for by {one_line(event.by, _VALUE)}"
         case ModelCallStarted():
             yield _iteration(event, state, ink)
+            yield from (ink(f"  told besides: {one_line(text, _LONGEST)}", YELLOW) for text in event.asides)
         case ModelReplied():
             yield from _reply(event, ink)
         case ModelCallFailed():
@@ -102,7 +103,7 @@ def _opened(event: RunRequested, ink: Ink) -> str:
     facts = [
         event.job.mode,
         event.level or event.job.automation,
-        ink(SCRIPTED, YELLOW) if event.scripted else event.model,
+        ink(SCRIPTED, YELLOW) if event.scripted else " → ".join(pin.label for pin in event.pins) or event.model,
         f"in {one_line(event.job.workspace, _LONGEST)}",
     ]
     if event.staged:

@@ -84,7 +84,7 @@ def _facts(state: RunState, row: RunRow, zone: ZoneInfo) -> Iterator[tuple[str, 
     yield "status", status_of(row)
     yield "why", why_it_stopped(state)
     yield "job", f"{state.job.name}  {state.job.path}"
-    yield "model", f"{row.model} ({SCRIPTED})" if row.scripted else row.model
+    yield "model", f"{row.model} ({SCRIPTED})" if row.scripted else state.pin.label
     yield "mode", f"{row.mode}, {row.level}"
     yield "workspace", row.workspace
     if state.request.inputs:

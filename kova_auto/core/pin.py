@@ -33,3 +33,8 @@ class ModelPin(Value):
     capability: Capability = Capability()
     price: Price | None = None
     quality: str = ""
+
+    @property
+    def label(self) -> str:
+        """Return its name as people are shown it, with the word on what to expect."""
+        return f"{self.name} ({self.quality})" if self.quality else self.name

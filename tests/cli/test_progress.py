@@ -131,3 +131,18 @@ def test_it_says_what_a_run_is_doing_now() -> None:
         "": Story().ends(),
     }
     assert {doing(story.state, now): story for story in doings.values()} == doings
+
+
+def test_a_chain_and_a_demonstration_say_what_they_are() -> None:
+    pins = (ModelPin(name="house/large", price=FREE), ModelPin(name="local/small", price=FREE, quality="demo"))
+
+    assert lines(Story(a_request(pins=pins)))[0] == (
+        "run nightly@20261201T060000Z  agent · read-only · house/large → local/small (demo) · in /srv/app"
+    )
+
+
+def test_what_the_model_is_told_between_its_replies_is_shown() -> None:
+    story = Story().asks()
+    story.events[-1] = story.events[-1].model_copy(update={"asides": ("Come to an end.",)})
+
+    assert lines(story, last=1) == ["iteration 1  +2.0 s", "  told besides: Come to an end."]

@@ -42,7 +42,7 @@ def report_of(state: RunState) -> RunReport:
         description=state.job.description,
         outcome=state.finished.outcome,
         scripted=state.request.scripted,
-        model=state.asked or state.request.model,
+        model=state.request.model if state.request.scripted else state.pin.label,
         mode=state.job.mode,
         level=level_of(state),
         workspace=state.request.workspace,
