@@ -62,13 +62,15 @@ class Pen:
         """Take in what has been written since, and return it."""
         while True:
             try:
-                placed = await self._world.journal.events(self.state.run_id, after=self.state.seq)
+                return await self._since()
             except JournalBusyError as exc:
                 await self._wait(exc)
-                continue
-            since = [event for _, event in placed]
-            self._know(reduce(apply, since, self.state))
-            return since
+
+    async def _since(self) -> list[Event]:
+        placed = await self._world.journal.events(self.state.run_id, after=self.state.seq)
+        since = [event for _, event in placed]
+        self._know(reduce(apply, since, self.state))
+        return since
 
     async def _insist(self, entry: Entry) -> None:
         while not await self._is_written(entry):
@@ -81,7 +83,12 @@ class Pen:
         try:
             self._know(await journal.append(self.state, entry.event, epoch=epoch, blobs=entry.blobs))
         except JournalBusyError as exc:
-            await self._wait(exc)
+            try:
+                await self._wait(exc)
+            except JournalBusyError:
+                if entry.event in await self._since():  # With the run's last fact its lease is over, too.
+                    return True
+                raise
             return entry.event in await self.fold_in()  # It may have been written, and only the answer was lost.
         except IllegalEventError as exc:
             since = await self.fold_in()
