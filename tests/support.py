@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from kova_auto.core.approval.levels import Ruling, Verdict
 from kova_auto.core.event import ModelReplied, Origin, RunRequested
-from kova_auto.core.ids import call_id
+from kova_auto.core.ids import RunId, call_id
 from kova_auto.core.job import Job
 from kova_auto.core.message import (
     CallRequest,
@@ -20,6 +20,7 @@ from kova_auto.core.message import (
     Usage,
     told,
 )
+from kova_auto.core.ports import Agenda
 from kova_auto.core.stop_reason import StopReason
 
 DAY = date(2026, 12, 1)
@@ -32,6 +33,11 @@ ALONE = {"KOVA_AUTO_DISCOVER": "false"}
 def at(clock: str) -> datetime:
     """Return an instant of the one day that tests live on, as `at("06:00:01")`, UTC."""
     return datetime.combine(DAY, time.fromisoformat(clock), UTC)
+
+
+def ready(agenda: Agenda) -> list[RunId]:
+    """Return the runs of an agenda that can go on."""
+    return [run.run_id for run in agenda.ready]
 
 
 def a_job(name: str = "nightly", **changes: object) -> Job:

@@ -47,6 +47,29 @@ class Renewal:
     seq: int
 
 
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """Hold what must be known of a run that can go on, before it is begun."""
+
+    run_id: RunId
+    workspace: str
+    mode: str
+    level: str
+
+
+@dataclass(frozen=True, slots=True)
+class Agenda:
+    """Hold what there is to do.
+
+    Attributes:
+        ready: Unfinished runs that can go on now and are not leased, oldest first.
+        wake_at: The next instant at which a resting run goes on; None where none will by itself.
+    """
+
+    ready: tuple[Ready, ...]
+    wake_at: datetime | None
+
+
 class Journal(Protocol):
     """Keep the facts of runs.
 
@@ -125,8 +148,8 @@ class Views(Protocol):
     async def matching(self, prefix: str) -> Sequence[RunId]:
         """Return the ids that begin with a text, at most 20, newest first."""
 
-    async def runnable(self, now: datetime, limit: int = 1000) -> Sequence[RunId]:
-        """Return unfinished runs that can go on now and are not leased, oldest first."""
+    async def agenda(self, now: datetime, limit: int = 1000) -> Agenda:
+        """Return which runs can go on now, at most so many, and when the next will."""
 
     async def next_wake(self, now: datetime) -> datetime | None:
         """Return the next instant at which a resting run goes on or a delivery is tried again."""

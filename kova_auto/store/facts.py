@@ -49,7 +49,7 @@ def events(connection: Connection, run_id: RunId, after: int = 0) -> list[tuple[
         UnknownEventError: One of them is of a newer program, or none at all.
         JournalError: One is missing.
     """
-    rows = _EVENTS.run(connection, {"id": run_id, "after": after})
+    rows = _EVENTS.rows(connection, {"id": run_id, "after": after})
     return [(seq, _parse(run_id, seq, expected, body)) for expected, (seq, body) in enumerate(rows, after + 1)]
 
 
@@ -108,7 +108,7 @@ def _write(connection: Connection, draft: Draft, lease: Mapping[str, object] | N
         **(_NO_LEASE if after.finished and not before.finished else {}),
         **(lease or {}),
     }
-    if _MOVE.run(connection, move).rowcount != 1:
+    if _MOVE.change(connection, move) != 1:
         return False
     _write_event(connection, after, draft.event, draft.text)
     if after.calls is not before.calls:
@@ -119,13 +119,13 @@ def _write(connection: Connection, draft: Draft, lease: Mapping[str, object] | N
         save(connection, DELIVERY, (row for row in delivery_rows(after) if row not in had))
     if after.spent is not before.spent:
         for row in usage_rows(after, len(before.spent)):
-            _USE.run(connection, values(row))
+            _USE.change(connection, values(row))
     return True
 
 
 def _write_event(connection: Connection, after: RunState, event: Event, text: str) -> None:
     row = {"run_id": after.run_id, "seq": after.seq, "kind": event.kind, "v": event.v, "at": event.at, "body": text}
-    _WRITE.run(connection, row)
+    _WRITE.change(connection, row)
 
 
 def _caught_up(connection: Connection, state: RunState) -> tuple[RunState, str | None, datetime | None]:

@@ -1,4 +1,4 @@
-"""Statements that a journal runs all day: SQLAlchemy words each once, and SQLite's own driver is handed the text.
+"""Statements that are executed all day: SQLAlchemy words each once, and SQLite's own driver is handed the text.
 
 For SQLite, which is in this process, what SQLAlchemy does for each execution costs more than the execution. PostgreSQL
 is asked through SQLAlchemy as everything else is.
@@ -7,52 +7,68 @@ is asked through SQLAlchemy as everything else is.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
 
 from sqlalchemy import Connection, Dialect, Select
 from sqlalchemy.sql.dml import UpdateBase
 from sqlalchemy.sql.type_api import TypeEngine
 
-Bind = Callable[[Any], object]
+Turn = Callable[[Any], object]
 
 
-class Done(Protocol):
-    """Be what both hand back."""
+@dataclass(frozen=True, slots=True)
+class _Worded:
+    """Hold a statement's text, and its values in order: name, what it is unless given, what makes it the driver's."""
 
-    @property
-    def rowcount(self) -> int:
-        """Return how many rows the statement has changed."""
+    text: str
+    values: Sequence[tuple[str, object, Turn | None]]
 
-    def __iter__(self) -> Iterator[Any]:
-        """Yield rows, as the driver gives their columns."""
+    def on(self, connection: Connection, given: Mapping[str, Any]) -> sqlite3.Cursor:
+        values = [turn(given.get(name, own)) if turn else given.get(name, own) for name, own, turn in self.values]
+        return driver_of(connection).execute(self.text, values)
 
 
 class Prepared:
     """Hold one statement for any number of executions, on any connection."""
 
     def __init__(self, statement: UpdateBase | Select[Any]) -> None:
-        """Take a statement whose rows hold numbers and text only: they come as the driver gives them."""
+        """Take a statement; its values come later."""
         self._statement = statement
-        self._worded: dict[tuple[str, ...], tuple[str, list[tuple[str, Bind | None]]]] = {}
+        self._worded: dict[tuple[str, ...], _Worded] = {}
+        self._turns: list[Turn | None] | None = None
 
-    def run(self, connection: Connection, values: Mapping[str, Any]) -> Done:
-        """Execute it with the values of its parameters, or of the columns that it sets."""
+    def change(self, connection: Connection, values: Mapping[str, Any]) -> int:
+        """Execute it with these values, or columns that it sets, and return how many rows it has changed."""
+        if connection.dialect.name != "sqlite":
+            return connection.execute(self._statement, dict(values)).rowcount
+        return self._words(connection.dialect, tuple(values)).on(connection, values).rowcount
+
+    def rows(self, connection: Connection, values: Mapping[str, Any]) -> Iterable[Sequence[Any]]:
+        """Execute it with these values, and return what it finds."""
         if connection.dialect.name != "sqlite":
             return connection.execute(self._statement, dict(values))
-        names = tuple(values)
-        if names not in self._worded:
-            self._worded[names] = self._words(connection.dialect, names)
-        text, binds = self._worded[names]
-        return driver_of(connection).execute(
-            text, [bind(values[name]) if bind else values[name] for name, bind in binds]
-        )
+        found = self._words(connection.dialect, tuple(values)).on(connection, values)
+        turns = self._results(connection.dialect)
+        if not any(turns):
+            return found
+        return [[turn(value) if turn else value for turn, value in zip(turns, row, strict=True)] for row in found]
 
-    def _words(self, dialect: Dialect, names: tuple[str, ...]) -> tuple[str, list[tuple[str, Bind | None]]]:
-        """Return the text, and the values in its order with what turns each into the driver's."""
-        compiled = self._statement.compile(dialect=dialect, column_keys=list(names))
-        order = compiled.positiontup or []
-        return compiled.string, [(name, _bind(compiled.binds[name].type, dialect)) for name in order]
+    def _words(self, dialect: Dialect, names: tuple[str, ...]) -> _Worded:
+        if (worded := self._worded.get(names)) is None:
+            made = self._statement.compile(dialect=dialect, column_keys=list(names))
+            order = made.positiontup or ()
+            values = [(name, made.params[name], _bind(made.binds[name].type, dialect)) for name in order]
+            worded = self._worded[names] = _Worded(made.string, values)
+        return worded
+
+    def _results(self, dialect: Dialect) -> list[Turn | None]:
+        """Return what makes the driver's value of each column ours."""
+        if self._turns is None:
+            columns = self._statement.selected_columns if isinstance(self._statement, Select) else ()
+            self._turns = [column.type.dialect_impl(dialect).result_processor(dialect, None) for column in columns]
+        return self._turns
 
 
 def driver_of(connection: Connection) -> sqlite3.Connection:
@@ -60,5 +76,5 @@ def driver_of(connection: Connection) -> sqlite3.Connection:
     return cast("sqlite3.Connection", connection.connection.driver_connection)
 
 
-def _bind(kind: TypeEngine[Any], dialect: Dialect) -> Bind | None:
+def _bind(kind: TypeEngine[Any], dialect: Dialect) -> Turn | None:
     return kind.dialect_impl(dialect).bind_processor(dialect)

@@ -7,18 +7,38 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, or_, select, tuple_, update
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    bindparam,
+    exists,
+    func,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 
 from kova_auto.core.event import Previous
 from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId
 from kova_auto.core.pausing import Pause
+from kova_auto.core.ports import Agenda, Ready
 from kova_auto.core.value import Value
 from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow, UsageRow
 from kova_auto.store.database import Database
+from kova_auto.store.prepared import Prepared
 from kova_auto.store.rows import found, selecting
 from kova_auto.store.tables import APPROVAL, DELIVERY, OWED, PAUSING, RUN, UNANSWERED, UNFINISHED, USAGE
 
 V = TypeVar("V", bound=Value)
+
+
+def _free(lease_until: ColumnElement[datetime | None], now: datetime | BindParameter[datetime]) -> ColumnElement[bool]:
+    return or_(lease_until.is_(None), lease_until <= now)
+
 
 _RUNS = selecting(RUN, RunRow)
 _APPROVALS = selecting(APPROVAL, ApprovalRow)
@@ -36,6 +56,25 @@ _PAUSING = (
         )
     )
     .order_by(RUN.c.job)
+)
+_READY = Prepared(
+    select(RUN.c.run_id, RUN.c.workspace, RUN.c.mode, RUN.c.level)
+    .where(UNFINISHED, or_(RUN.c.resting.is_(False), RUN.c.wake_at <= bindparam("now")))
+    .where(_free(RUN.c.lease_until, bindparam("now")))
+    .order_by(RUN.c.requested_at, RUN.c.run_id)
+    .limit(bindparam("limit"))
+)
+_RUN_WAKES = Prepared(select(func.min(RUN.c.wake_at)).where(UNFINISHED, RUN.c.wake_at > bindparam("now")))
+_DELIVERY_WAKES = Prepared(select(func.min(DELIVERY.c.next_at)).where(OWED, DELIVERY.c.next_at > bindparam("now")))
+_ONE_RUN = Prepared(_RUNS.where(RUN.c.run_id == bindparam("id")))
+_LAST_RUNS = Prepared(
+    _RUNS.where(RUN.c.job == bindparam("job"), RUN.c.finished_at.is_not(None), RUN.c.staged.is_(False))
+    .where(RUN.c.run_id != bindparam("before"))
+    .order_by(RUN.c.finished_at.desc(), RUN.c.run_id.desc())
+    .limit(bindparam("limit"))
+)
+_SPENT = Prepared(
+    select(func.sum(USAGE.c.cost_usd)).where(USAGE.c.job == bindparam("job"), USAGE.c.at >= bindparam("since"))
 )
 _PAST_ALL_IDS = "\U0010ffff"
 
@@ -57,7 +96,7 @@ class SqlViews:
 
     async def run(self, run_id: RunId) -> RunRow | None:
         """Return one run's row."""
-        return _one(await self._all(_RUNS.where(RUN.c.run_id == run_id), RunRow))
+        return _one(await self._rows(_ONE_RUN, RunRow, id=run_id))
 
     async def matching(self, prefix: str) -> Sequence[RunId]:
         """Return the ids that begin with a text, at most 20, newest first."""
@@ -68,25 +107,13 @@ class SqlViews:
             .limit(20)
         )
 
-    async def runnable(self, now: datetime, limit: int = 1000) -> Sequence[RunId]:
-        """Return unfinished runs that can go on now and are not leased, oldest first."""
-        awake = or_(RUN.c.resting.is_(False), RUN.c.wake_at <= now)
-        return await self._ids(
-            select(RUN.c.run_id)
-            .where(UNFINISHED, awake, _free(RUN.c.lease_until, now))
-            .order_by(RUN.c.requested_at, RUN.c.run_id)
-            .limit(limit)
-        )
+    async def agenda(self, now: datetime, limit: int = 1000) -> Agenda:
+        """Return which runs can go on now, at most so many, and when the next will."""
+        return await self._database.read(partial(_agenda, now=now, limit=limit))
 
     async def next_wake(self, now: datetime) -> datetime | None:
         """Return the next instant, after `now`, at which a resting run goes on or a delivery is tried again."""
-        run = select(func.min(RUN.c.wake_at)).where(UNFINISHED, RUN.c.wake_at > now)
-        delivery = select(func.min(DELIVERY.c.next_at)).where(OWED, DELIVERY.c.next_at > now)
-
-        def work(connection: Connection) -> list[datetime | None]:
-            return [connection.execute(statement).scalar_one() for statement in (run, delivery)]
-
-        return min((instant for instant in await self._database.read(work) if instant), default=None)
+        return await self._database.read(partial(_earliest, wakes=(_RUN_WAKES, _DELIVERY_WAKES), now=now))
 
     async def previous(self, job: JobName, before: RunId) -> Previous | None:
         """Return what came of the job's last finished, not staged run other than `before`."""
@@ -95,11 +122,7 @@ class SqlViews:
 
     async def last_runs(self, job: JobName, *, before: RunId | None = None, limit: int = 1) -> Sequence[RunRow]:
         """Return the job's finished, not staged runs other than `before`, newest end first."""
-        statement = _RUNS.where(RUN.c.job == job, RUN.c.finished_at.is_not(None), RUN.c.staged.is_(False))
-        if before is not None:
-            statement = statement.where(RUN.c.run_id != before)
-        newest = (RUN.c.finished_at.desc(), RUN.c.run_id.desc())
-        return await self._all(statement.order_by(*newest).limit(limit), RunRow)
+        return await self._rows(_LAST_RUNS, RunRow, job=job, before=before or "", limit=limit)
 
     async def pausing(self) -> Sequence[Pause]:
         """Return, of each job whose last finished, not staged run let its schedule rest, what that end says."""
@@ -117,8 +140,7 @@ class SqlViews:
 
     async def spent_usd(self, job: JobName, since: datetime) -> float:
         """Return what a job's calls of models have cost since an instant (included), as far as prices are known."""
-        statement = select(func.sum(USAGE.c.cost_usd)).where(USAGE.c.job == job, USAGE.c.at >= since)
-        return await self._database.read(lambda connection: connection.execute(statement).scalar_one() or 0.0)
+        return await self._database.read(partial(_spent_usd, job=job, since=since))
 
     async def approvals(self, *, open_only: bool = True, limit: int = 100) -> Sequence[ApprovalRow]:
         """Return calls that need or needed a person, newest first."""
@@ -172,6 +194,15 @@ class SqlViews:
     async def _all(self, statement: Select[Any], kind: type[V]) -> list[V]:
         return await self._database.read(partial(found, statement=statement, kind=kind))
 
+    async def _rows(self, statement: Prepared, kind: type[V], **values: object) -> list[V]:
+        names = tuple(kind.model_fields)
+
+        def work(connection: Connection) -> list[V]:
+            found = statement.rows(connection, values)
+            return [kind.model_validate(dict(zip(names, row, strict=True))) for row in found]
+
+        return await self._database.read(work)
+
     async def _ids(self, statement: Select[Any]) -> list[RunId]:
         return await self._database.read(lambda connection: [RunId(run_id) for run_id in connection.scalars(statement)])
 
@@ -183,8 +214,20 @@ def _pausing(connection: Connection) -> list[Pause]:
     ]
 
 
-def _free(lease_until: ColumnElement[datetime | None], now: datetime) -> ColumnElement[bool]:
-    return or_(lease_until.is_(None), lease_until <= now)
+def _agenda(connection: Connection, now: datetime, limit: int) -> Agenda:
+    found = _READY.rows(connection, {"now": now, "limit": limit})
+    ready = tuple(Ready(RunId(run_id), workspace, mode, level) for run_id, workspace, mode, level in found)
+    return Agenda(ready, _earliest(connection, (_RUN_WAKES,), now))
+
+
+def _earliest(connection: Connection, wakes: Sequence[Prepared], now: datetime) -> datetime | None:
+    instants = [instant for wake in wakes for (instant,) in wake.rows(connection, {"now": now}) if instant]
+    return min(instants, default=None)
+
+
+def _spent_usd(connection: Connection, job: JobName, since: datetime) -> float:
+    ((spent,),) = _SPENT.rows(connection, {"job": job, "since": since})
+    return spent or 0.0
 
 
 def _due(now: datetime) -> ColumnElement[bool]:

@@ -18,6 +18,7 @@ from tests.doubles.clock import HandClock
 from tests.llm import messages_stream as messages
 from tests.llm.fault_server import refuses, serving, streams
 from tests.llm.messages_stream import RECORDED
+from tests.support import ready
 
 MESSAGES = "anthropic-messages"
 each_tongue = pytest.mark.parametrize("tongue", TONGUES.values(), ids=TONGUES)
@@ -159,10 +160,10 @@ async def test_a_wait_of_hours_is_slept_by_nobody_and_outlasts_the_service(home:
             assert await house.engine.advance(row.run_id) is Advanced.SUSPENDED
             await house.control.request(home.ask("look"))
             assert await house.engine.advance(id_of("look")) is Advanced.DONE
-            assert await house.store.views.runnable(clock.now() + timedelta(seconds=10_799)) == []
+            assert ready(await house.store.views.agenda(clock.now() + timedelta(seconds=10_799))) == []
         clock.later(10_801)
         async with home.house(clock) as house:
-            assert await house.store.views.runnable(clock.now()) == [row.run_id]
+            assert ready(await house.store.views.agenda(clock.now())) == [row.run_id]
             await driven(house, clock, row.run_id)
             state = await house.store.journal.load(row.run_id)
 

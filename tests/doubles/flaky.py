@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from kova_auto.core.errors import JournalBusyError
 from kova_auto.core.event import Event
 from kova_auto.core.ids import RunId
-from kova_auto.core.ports import Renewal
+from kova_auto.core.ports import Agenda, Renewal
 from kova_auto.core.run import RunState
 from kova_auto.core.view import DeliveryRow
 from tests.doubles.journal import MemoryJournal
@@ -64,9 +64,9 @@ class FlakyJournal(MemoryJournal):
         self._answer("release")
         await super().release(run_id, epoch=epoch)
 
-    async def runnable(self, now: datetime, limit: int = 1000) -> Sequence[RunId]:
-        self._answer("runnable")
-        return await super().runnable(now, limit)
+    async def agenda(self, now: datetime, limit: int = 1000) -> Agenda:
+        self._answer("agenda")
+        return await super().agenda(now, limit)
 
     async def due_deliveries(
         self, now: datetime, *, run_id: RunId | None = None, without: Collection[str] = (), limit: int = 100

@@ -18,7 +18,7 @@ from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId, blob_hash
 from kova_auto.core.ledger import Occurrence
 from kova_auto.core.owed import OPEN
 from kova_auto.core.pausing import JobMark, Pause
-from kova_auto.core.ports import Renewal, Unavailable
+from kova_auto.core.ports import Agenda, Ready, Renewal, Unavailable
 from kova_auto.core.run import RunState, apply, fold, opened
 from kova_auto.core.view import (
     ApprovalRow,
@@ -170,10 +170,14 @@ class _Views(_Facts):
         """Return the ids that begin with a text, at most 20, newest first."""
         return [row.run_id for row in self._runs() if row.run_id.startswith(prefix)][::-1][:20]
 
-    async def runnable(self, now: datetime, limit: int = 1000) -> Sequence[RunId]:
-        """Return unfinished runs that can go on now and are not leased, oldest first."""
-        awake = [row for row in self._runs() if not row.resting or (row.wake_at is not None and row.wake_at <= now)]
-        return [row.run_id for row in awake if not row.finished_at and self._free(row.run_id, now)][:limit]
+    async def agenda(self, now: datetime, limit: int = 1000) -> Agenda:
+        """Return which runs can go on now, at most so many, and when the next will."""
+        rows = [row for row in self._runs() if not row.finished_at]
+        awake = [row for row in rows if not row.resting or (row.wake_at is not None and row.wake_at <= now)]
+        free = [row for row in awake if self._free(row.run_id, now)][:limit]
+        ready = tuple(Ready(row.run_id, row.workspace, row.mode, row.level) for row in free)
+        later = (row.wake_at for row in rows if row.wake_at and row.wake_at > now)
+        return Agenda(ready, min(later, default=None))
 
     async def next_wake(self, now: datetime) -> datetime | None:
         """Return the next instant, after `now`, at which a resting run goes on or a delivery is tried again."""

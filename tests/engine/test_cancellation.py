@@ -11,7 +11,7 @@ from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
 from kova_auto.engine.dispatch import Advanced
 from tests.engine.worlds import RUN, Stage
-from tests.support import a_job, call, says
+from tests.support import a_job, call, ready, says
 
 REPLIES = (says("Hm.", call("change")), says("Somebody changed it."))
 
@@ -34,7 +34,7 @@ async def test_a_cancelled_worker_lets_its_tool_tidy_up_and_gives_the_run_back()
 
     assert stage.hands.left == [CallId("1.1")]
     assert (await stage.kinds())[-1] == "call_started"
-    assert await stage.journal.runnable(stage.clock.now()) == [RUN]
+    assert ready(await stage.journal.agenda(stage.clock.now())) == [RUN]
 
 
 async def test_a_second_cancellation_does_not_disturb_the_tidying() -> None:
@@ -48,7 +48,7 @@ async def test_a_second_cancellation_does_not_disturb_the_tidying() -> None:
         await driving
 
     assert stage.hands.left == [CallId("1.1")]
-    assert await stage.journal.runnable(stage.clock.now()) == [RUN]
+    assert ready(await stage.journal.agenda(stage.clock.now())) == [RUN]
 
 
 async def test_the_next_worker_goes_on_from_the_step_that_was_cut_off() -> None:

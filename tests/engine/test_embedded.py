@@ -187,7 +187,7 @@ async def test_a_failure_of_one_run_does_not_end_the_others() -> None:
 
 async def test_a_journal_that_does_not_answer_is_asked_again() -> None:
     desk = Desk()
-    desk.journal.faults["runnable"] = 2
+    desk.journal.faults["agenda"] = 2
     await desk.opened("a")
     async with desk.serving() as serving:
         assert (desk.under_way, serving.done()) == ([], False)
@@ -213,7 +213,7 @@ async def test_a_loop_that_breaks_says_so_at_once_and_lets_go_of_its_runs() -> N
     await desk.opened("a")
     async with desk.serving() as serving:
         assert desk.under_way == ["a"]
-        desk.journal.broken.add("runnable")
+        desk.journal.broken.add("agenda")
         desk.bells.work()
         await desk.settled()
         assert (serving.done(), desk.under_way) == (True, [])

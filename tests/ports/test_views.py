@@ -28,12 +28,12 @@ from kova_auto.core.ids import CallId, DeliveryId, JobName, RunId, blob_hash
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ModelReply, TextPart, Usage
 from kova_auto.core.pausing import Pause
-from kova_auto.core.ports import Journal, Views
+from kova_auto.core.ports import Agenda, Journal, Ready, Views
 from kova_auto.core.run import RunState, opened
 from kova_auto.core.view import approval_rows, delivery_rows, run_row, usage_rows
 from tests.doubles.journal import MemoryJournal
 from tests.ports.conftest import Ports
-from tests.support import a_job, a_request, at, call, replied, ruled, says
+from tests.support import a_job, a_request, at, call, ready, replied, ruled, says
 from tests.walks import a_talkative_request, walk
 
 LEASE = timedelta(seconds=30)
@@ -114,24 +114,24 @@ async def test_runs_that_can_go_on_are_found_oldest_first(journal: Journal, view
     held = await a_run(journal, "held@1")
     await journal.acquire(held.run_id, worker="two", now=at("07:00:00"), lease=LEASE)
 
-    assert await views.runnable(at("07:00:29")) == ["early@1", "late@1"]
-    assert await views.runnable(at("07:00:30")) == ["early@1", "held@1", "late@1"]
-    assert await views.runnable(at("18:00:00")) == ["early@1", "expires@1", "held@1", "late@1"]
-    assert await views.runnable(at("18:00:00"), limit=2) == ["early@1", "expires@1"]
+    assert ready(await views.agenda(at("07:00:29"))) == ["early@1", "late@1"]
+    assert ready(await views.agenda(at("07:00:30"))) == ["early@1", "held@1", "late@1"]
+    assert ready(await views.agenda(at("18:00:00"))) == ["early@1", "expires@1", "held@1", "late@1"]
+    assert ready(await views.agenda(at("18:00:00"), limit=2)) == ["early@1", "expires@1"]
 
 
 async def test_an_answered_run_can_go_on_at_once(journal: Journal, views: Views) -> None:
     state = await a_run(journal, "nightly@1", *asks(expires=None))
     await journal.append(state, ApprovalDecided(at=at("06:10:00"), call_id=FIRST, decision=Decision.ONCE, by="ada"))
 
-    assert await views.runnable(at("06:10:00")) == ["nightly@1"]
+    assert ready(await views.agenda(at("06:10:00"))) == ["nightly@1"]
 
 
 async def test_a_stopped_run_can_go_on_to_its_end(journal: Journal, views: Views) -> None:
     state = await a_run(journal, "nightly@1", *asks(expires=None))
     await journal.append(state, StopRequested(at=at("06:10:00"), outcome=Outcome.CANCELLED, reason="", by="ada"))
 
-    assert await views.runnable(at("06:10:00")) == ["nightly@1"]
+    assert ready(await views.agenda(at("06:10:00"))) == ["nightly@1"]
 
 
 async def test_the_next_wake_is_the_earliest_of_runs_and_deliveries(journal: Journal, views: Views) -> None:
@@ -149,6 +149,18 @@ async def test_the_next_wake_is_the_earliest_of_runs_and_deliveries(journal: Jou
     assert await views.next_wake(at("06:20:00")) == at("06:30:00")
     assert await views.next_wake(at("06:30:00")) == at("18:00:00")
     assert await views.next_wake(at("18:00:00")) is None
+
+
+async def test_the_agenda_says_when_the_next_run_goes_on_and_where_the_ready_ones_work(
+    journal: Journal, views: Views
+) -> None:
+    await a_run(journal, "expires@1", *asks(expires="18:00:00"))
+    await a_run(journal, "early@1", clock="05:00:00")
+
+    assert await views.agenda(at("07:00:00")) == Agenda(
+        (Ready(RunId("early@1"), "/srv/app", "agent", "read-only"),), at("18:00:00")
+    )
+    assert (await views.agenda(at("18:00:00"))).wake_at is None
 
 
 def a_failed_attempt(owed: DeliveryId, next_at: str) -> DeliveryFinished:
@@ -351,7 +363,7 @@ async def test_whatever_happened_the_answers_are_those_of_the_double(ports: Port
     views, now = ports.views, at("06:00:30")
     assert await views.runs() == await double.runs()
     assert await views.runs(unfinished=True) == await double.runs(unfinished=True)
-    assert await views.runnable(now) == await double.runnable(now)
+    assert ready(await views.agenda(now)) == ready(await double.agenda(now))
     assert await views.next_wake(now) == await double.next_wake(now)
     assert await views.usage() == await double.usage()
     assert await views.pausing() == await double.pausing()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
-from sqlite3 import Cursor
 
 import pytest
-from sqlalchemy import Connection, event
+from sqlalchemy import event
 
 from kova_auto.core.ids import JobName, RunId
 from kova_auto.core.owed import OPEN
@@ -25,14 +26,14 @@ class Plans:
 
     def __init__(self, database: SqliteDatabase) -> None:
         self.indexes: list[str] = []
-        event.listen(database._reading, "before_cursor_execute", self._explain)
+        self._place = database.place
+        event.listen(database._reading, "connect", lambda driver, _: driver.set_trace_callback(self._explain))
 
-    def _explain(
-        self, _connection: Connection, cursor: Cursor, statement: str, parameters: tuple[object, ...], *_rest: object
-    ) -> None:
+    def _explain(self, statement: str) -> None:
         if statement.startswith("SELECT"):
-            cursor.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
-            steps = [step for *_, step in cursor.fetchall() if not step.startswith("USE TEMP B-TREE")]
+            with closing(sqlite3.connect(self._place)) as beside:
+                found = beside.execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()
+            steps = [step for *_, step in found if not step.startswith("USE TEMP B-TREE")]
             self.indexes += [step.partition(" INDEX ")[2].partition(" ")[0] for step in steps]
 
 
@@ -50,7 +51,7 @@ async def test_every_question_has_its_index(database: SqliteDatabase) -> None:
     await views.runs(unfinished=True)
     await views.runs(job=JobName("nightly"))
     await views.matching("nightly")
-    await views.runnable(NOW)
+    await views.agenda(NOW)
     await views.next_wake(NOW)
     await views.previous(JobName("nightly"), RunId("nightly@1"))
     await views.approvals()
@@ -67,6 +68,7 @@ async def test_every_question_has_its_index(database: SqliteDatabase) -> None:
         "ix_run_unfinished",
         "ix_run_job_requested_at",
         "sqlite_autoindex_run_1",
+        "ix_run_unfinished",
         "ix_run_unfinished",
         "ix_run_unfinished",
         "ix_delivery_owed",

@@ -14,7 +14,7 @@ from kova_auto.core.ports import Unavailable
 from kova_auto.core.run import opened
 from kova_auto.store.store import Store
 from kova_auto.store.tables import APPROVAL, DELIVERY, EVENT, RUN, USAGE
-from tests.support import a_request, at
+from tests.support import a_request, at, ready
 from tests.walks import a_talkative_request, walk
 
 LEASE = timedelta(hours=1)
@@ -104,7 +104,7 @@ async def test_what_the_dead_held_can_be_taken_at_once_and_counts_as_broken(stor
 
     await store.end_leases(at("06:00:01"))
 
-    assert await store.views.runnable(at("06:00:01")) == ["nightly@1"]
+    assert ready(await store.views.agenda(at("06:00:01"))) == ["nightly@1"]
     await store.journal.acquire(RunId("nightly@1"), worker="two", now=at("06:00:01"), lease=LEASE)
     facts = await store.journal.events(RunId("nightly@1"), after=2)
     assert [getattr(event, "lease_broken", None) for _, event in facts] == [True]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from kova_auto.core.errors import JournalError
 from kova_auto.core.ids import RunId
-from kova_auto.core.ports import Clock, Views
-from kova_auto.core.view import RunRow
+from kova_auto.core.ports import Clock, Ready, Views
 from kova_auto.engine.bells import Bells, Ear, heard
 from kova_auto.engine.dispatch import Advance, Advanced
 
@@ -66,39 +66,39 @@ class Embedded:
         """Start what can go; return how long nothing can change by itself."""
         now = self._clock.now()
         try:
-            await self._start_what_can_go(advance, slots, now)
-            wake_at = await self._views.next_wake(now)
+            agenda = await self._views.agenda(now)
         except JournalError as exc:
             LOG.warning("runs wait: %s", exc)
             return NO_JOURNAL
-        instants = [wake_at, *(busy.until for busy in self._busy.values())]
+        self._start_what_can_go(agenda.ready, advance, slots, now)
+        instants = [agenda.wake_at, *(busy.until for busy in self._busy.values())]
         waits = [instant - now for instant in instants if instant and instant > now]
         return min(max(min(waits, default=LONGEST_NAP), SHORTEST_NAP), LONGEST_NAP)
 
-    async def _start_what_can_go(self, advance: Advance, slots: int, now: datetime) -> None:
+    def _start_what_can_go(self, ready: Sequence[Ready], advance: Advance, slots: int, now: datetime) -> None:
         """Fill the free slots, oldest first; a slot that becomes free later rings."""
-        runnable = await self._views.runnable(now)
-        self._busy = {run_id: busy for run_id, busy in self._busy.items() if run_id in runnable}
-        for run_id in runnable:
+        still = {run.run_id for run in ready} if self._busy else frozenset[RunId]()
+        self._busy = {run_id: busy for run_id, busy in self._busy.items() if run_id in still}
+        for run in ready:
             if len(self._tasks) >= slots:
                 return
-            if self._may_be_tried(run_id, now) and (row := await self._views.run(run_id)) and self._may_write(row):
-                self._start(run_id, row, advance)
+            if self._may_be_tried(run.run_id, now) and self._may_write(run):
+                self._start(run, advance)
 
     def _may_be_tried(self, run_id: RunId, now: datetime) -> bool:
         busy = self._busy.get(run_id)
         return run_id not in self._tasks and (busy is None or busy.until <= now)
 
-    def _may_write(self, row: RunRow) -> bool:
+    def _may_write(self, run: Ready) -> bool:
         """Say whether no other run that writes has the workspace: in place, one at a time."""
-        return not _writes(row) or self._writers.get(row.workspace, row.run_id) == row.run_id
+        return not _writes(run) or self._writers.get(run.workspace, run.run_id) == run.run_id
 
-    def _start(self, run_id: RunId, row: RunRow, advance: Advance) -> None:
-        if _writes(row):
-            self._writers[row.workspace] = run_id
-        task = asyncio.ensure_future(advance(run_id))
-        self._tasks[run_id] = task
-        task.add_done_callback(lambda _: self._ended(run_id, row.workspace, task))
+    def _start(self, run: Ready, advance: Advance) -> None:
+        if _writes(run):
+            self._writers[run.workspace] = run.run_id
+        task = asyncio.ensure_future(advance(run.run_id))
+        self._tasks[run.run_id] = task
+        task.add_done_callback(lambda _: self._ended(run.run_id, run.workspace, task))
 
     def _ended(self, run_id: RunId, workspace: str, task: asyncio.Future[Advanced]) -> None:
         del self._tasks[run_id]
@@ -117,5 +117,5 @@ class Embedded:
         self._busy[run_id] = _Busy(times, self._clock.now() + wait)
 
 
-def _writes(row: RunRow) -> bool:
-    return row.level != "read-only" and row.mode in {"agent", "goal"}
+def _writes(run: Ready) -> bool:
+    return run.level != "read-only" and run.mode in {"agent", "goal"}
