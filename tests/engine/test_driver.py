@@ -11,8 +11,9 @@ from kova_auto.core.approval.levels import Decision
 from kova_auto.core.event import ApprovalDecided, CallFinished, ModelReplied, RunFinished, RunRetried, StopRequested
 from kova_auto.core.ids import CallId
 from kova_auto.core.job import Outcome
-from kova_auto.core.message import ResultStatus
+from kova_auto.core.message import CallRequest, ResultStatus, ToolMessage
 from kova_auto.engine.dispatch import Advanced
+from tests.doubles.model import ScriptedModel
 from tests.engine.worlds import RUN, Stage
 from tests.support import a_job, call, says
 
@@ -176,6 +177,30 @@ async def test_a_worker_that_stops_leaves_the_call_in_doubt_and_the_next_settles
     assert result is not None
     assert result.status is ResultStatus.UNKNOWN
     assert stage.hands.done == []
+
+
+async def test_a_call_under_an_id_that_the_provider_gave_before_is_settled_by_itself() -> None:
+    stage = Stage()
+    second = asyncio.Event()
+    stage.hands.waits = frozenset({"change"})
+    stage.hands.meanwhile = lambda: second.set() if stage.hands.done else None
+    look, change = (CallRequest(tool=tool, provider_id="call-1") for tool in ("look", "change"))
+    await stage.opened(job=a_job(automation="full"))
+    model = ScriptedModel(says("Hm.", look), says("Hm again.", change), says("Well."))
+    engine = stage.engine(model=model)
+    driving = asyncio.create_task(engine.advance(RUN))
+    await second.wait()
+    engine.stopping.gently.set()
+    engine.stopping.now.set()
+    await driving
+
+    assert await stage.engine(model=model, worker="two").advance(RUN) is Advanced.DONE
+    assert (stage.hands.done, await stage.statuses()) == (["1.1 look"], [ResultStatus.OK, ResultStatus.UNKNOWN])
+    results = [message for message in model.requests[-1].messages if isinstance(message, ToolMessage)]
+    assert [(message.call.id, message.call.provider_id) for message in results] == [
+        ("1.1", "call-1"),
+        ("2.1", "call-1"),
+    ]
 
 
 async def test_a_call_that_is_safe_to_repeat_is_made_again_after_a_crash() -> None:
