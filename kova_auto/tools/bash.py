@@ -64,6 +64,7 @@ class BashTool:
     )
     effect = Effect.COMMAND
     replay_safe = False
+    polling = False
     arguments: type[BaseModel] = BashArguments
 
     def __init__(self, commands: Commands) -> None:

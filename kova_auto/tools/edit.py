@@ -40,6 +40,7 @@ class EditTool:
     )
     effect = Effect.WRITE
     replay_safe = False
+    polling = False
     arguments: type[BaseModel] = EditArguments
 
     def __init__(self, roots: Roots) -> None:

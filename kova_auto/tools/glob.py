@@ -43,6 +43,7 @@ class GlobTool:
     )
     effect = Effect.READ
     replay_safe = True
+    polling = False
     arguments: type[BaseModel] = GlobArguments
 
     def __init__(self, roots: Roots, lister: Lister) -> None:

@@ -57,6 +57,7 @@ class GrepTool:
     )
     effect = Effect.READ
     replay_safe = True
+    polling = False
     arguments: type[BaseModel] = GrepArguments
 
     def __init__(self, roots: Roots, lister: Lister, engine: Engine, *, seconds: float = 20.0) -> None:

@@ -31,6 +31,7 @@ class NothingToReportTool:
     )
     effect = Effect.NOTE
     replay_safe = True
+    polling = False
     arguments: type[BaseModel] = NothingArguments
 
     async def facts(self, call: ToolCall, args: NothingArguments, scene: Scene) -> CallFacts:

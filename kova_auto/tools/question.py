@@ -51,6 +51,7 @@ class QuestionTool:
     )
     effect = Effect.QUESTION
     replay_safe = True
+    polling = False
     arguments: type[BaseModel] = QuestionArguments
 
     async def facts(self, call: ToolCall, args: QuestionArguments, scene: Scene) -> CallFacts:

@@ -51,6 +51,7 @@ class ReadTool:
     )
     effect = Effect.READ
     replay_safe = True
+    polling = False
     arguments: type[BaseModel] = ReadArguments
 
     def __init__(self, roots: Roots, blob: BlobReader) -> None:

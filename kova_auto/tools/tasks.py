@@ -45,6 +45,7 @@ class TaskOutputTool:
     )
     effect = Effect.NOTE
     replay_safe = True
+    polling = True
     arguments: type[BaseModel] = TaskOutputArguments
 
     def __init__(self, commands: Commands) -> None:
@@ -88,6 +89,7 @@ class TaskStopTool:
     )
     effect = Effect.NOTE
     replay_safe = True
+    polling = False
     arguments: type[BaseModel] = TaskStopArguments
 
     def __init__(self, commands: Commands) -> None:

@@ -46,6 +46,7 @@ class TodoTool:
     )
     effect = Effect.NOTE
     replay_safe = True
+    polling = False
     arguments: type[BaseModel] = TodoArguments
 
     async def facts(self, call: ToolCall, args: TodoArguments, scene: Scene) -> CallFacts:

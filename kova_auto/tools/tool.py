@@ -20,6 +20,7 @@ class Tool(Protocol):
         description: For the model: what it does, its limits, and how to read what did not fit.
         effect: The one effect it declares.
         replay_safe: A call that was cut off may simply be made again.
+        polling: To be called again and again with the same arguments is what it is for.
         arguments: The arguments' model; its JSON Schema is what the model is told.
     """
 
@@ -27,6 +28,7 @@ class Tool(Protocol):
     description: str
     effect: Effect
     replay_safe: bool
+    polling: bool
     arguments: type[BaseModel]
 
     async def facts(self, call: ToolCall, args: Any, scene: Scene) -> CallFacts:

@@ -70,8 +70,12 @@ class LocalToolbox:
     def _spec(self, tool: Tool) -> ToolSpec:
         """Return what the model is told of a tool; its schema is made when it is first told."""
         if tool.name not in self._specs:
-            parameters = parameters_of(tool.arguments)
-            self._specs[tool.name] = ToolSpec(name=tool.name, description=tool.description, parameters=parameters)
+            self._specs[tool.name] = ToolSpec(
+                name=tool.name,
+                description=tool.description,
+                parameters=parameters_of(tool.arguments),
+                polling=tool.polling,
+            )
         return self._specs[tool.name]
 
     def replay_safe(self, tool: str) -> bool:

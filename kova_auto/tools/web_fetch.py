@@ -60,6 +60,7 @@ class WebFetchTool:
     )
     effect = Effect.WEB_READ
     replay_safe = True
+    polling = False
     arguments: type[BaseModel] = WebFetchArguments
 
     def __init__(self, exchange: Exchange, egress: Egress = PUBLIC, page_text: PageText = markdown_of) -> None:

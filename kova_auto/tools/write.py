@@ -40,6 +40,7 @@ class WriteTool:
     )
     effect = Effect.WRITE
     replay_safe = False
+    polling = False
     arguments: type[BaseModel] = WriteArguments
 
     def __init__(self, roots: Roots) -> None:

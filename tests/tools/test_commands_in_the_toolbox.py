@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kova_auto.core.approval.levels import Mode
 from kova_auto.core.ids import blob_hash
 from kova_auto.core.message import ResultStatus
 from kova_auto.core.redact import Redactor
@@ -73,3 +74,9 @@ async def test_what_a_run_left_running_ends_when_the_toolbox_settles(toolbox: Lo
 
     assert output.result.status is ResultStatus.ERROR
     assert output.result.text == "this run has no background task 1.1; there are: none"
+
+
+def test_only_a_look_at_a_task_is_there_for_being_taken_again_and_again(toolbox: LocalToolbox) -> None:
+    specs = toolbox.specs(a_scene(Path("/w")), Mode.AGENT)
+
+    assert [spec.name for spec in specs if spec.polling] == ["task_output"]

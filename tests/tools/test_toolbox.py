@@ -55,6 +55,7 @@ class EchoTool:
     description = "Says it again."
     effect = Effect.READ
     replay_safe = True
+    polling = False
     arguments: type[BaseModel] = EchoArguments
 
     def __init__(self, *facts: ToolFact | Exception, effect: Effect = Effect.READ, name: str = "echo") -> None:
