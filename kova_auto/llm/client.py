@@ -9,7 +9,7 @@ import json
 import re
 from asyncio import Semaphore
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, closing, contextmanager
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -61,6 +61,7 @@ class HttpModel:
         self._breakers: dict[str, Breaker] = {}  # by model: providers count and limit each of them apart
         self._windows: dict[str, int | None] = {}
         self._opened: httpx.AsyncHTTPTransport | None = None
+        self._url: httpx.URL | None = None
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelChunk, None]:
         """Yield the reply as it arrives; the last chunk is `ReplyDone`.
@@ -87,6 +88,8 @@ class HttpModel:
         except ModelError as exc:
             exc.request_id, exc.spent = exc.request_id or request_id, decoder.spent
             raise
+        finally:
+            clock.close()
         yield ReplyDone(reply=reply)
 
     async def check(self) -> tuple[str, ...]:
@@ -96,8 +99,7 @@ class HttpModel:
             ModelError: The key or the address is not good, or nobody is there; its fault says which.
         """
         waits = Timeouts(connect_s=CHECK_S, first_token_s=CHECK_S, total_s=CHECK_S)
-        clock = Waiting(waits)
-        with self._named_failures(clock):
+        with closing(Waiting(waits)) as clock, self._named_failures(clock):
             async with self._sent(self._request("GET", self._check_url(), waits), clock) as answer:
                 if not answer.is_success:
                     problem = await _problem(answer, clock)
@@ -151,9 +153,13 @@ class HttpModel:
 
     def _post(self, body: Body) -> httpx.Request:
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        return self._request("POST", self._provider.url(self._wire.path), self._provider.timeouts, content)
+        if self._url is None:
+            self._url = httpx.URL(self._provider.url(self._wire.path))
+        return self._request("POST", self._url, self._provider.timeouts, content)
 
-    def _request(self, method: str, url: str, timeouts: Timeouts, content: bytes | None = None) -> httpx.Request:
+    def _request(
+        self, method: str, url: httpx.URL | str, timeouts: Timeouts, content: bytes | None = None
+    ) -> httpx.Request:
         headers = {
             "user-agent": f"kova-auto/{__version__}",
             "accept": "application/json" if content is None else "text/event-stream",
@@ -183,21 +189,21 @@ class HttpModel:
     @contextmanager
     def _named_failures(self, clock: Waiting) -> Iterator[None]:
         """Turn what goes wrong on the way into our own errors."""
-        name, place = self._provider.name, self._provider.place
+        provider = self._provider
         try:
             yield
         except TimeoutError:
-            msg = f"{name} {clock.complaint}"
+            msg = f"{provider.name} {clock.complaint}"
             raise ModelUnavailableError(msg, fault=Fault.TIMEOUT) from None
         except (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL, UnicodeError):
-            msg = f"{name} at {place} cannot be asked like this: check its base_url and headers"
+            msg = f"{provider.name} at {provider.place} cannot be asked like this: check its base_url and headers"
             # The cause quotes headers, and one of them holds the key.
             raise ModelRefusedError(msg, fault=Fault.SETTINGS) from None
         except httpx.TransportError as exc:
-            msg = f"{name} at {place}: {said_of(exc)}"
+            msg = f"{provider.name} at {provider.place}: {said_of(exc)}"
             raise ModelUnavailableError(msg, fault=Fault.NETWORK) from exc
         except (EventTooLargeError, EncodingError) as exc:
-            msg = f"{name} at {place}: {exc}"
+            msg = f"{provider.name} at {provider.place}: {exc}"
             raise ModelUnavailableError(msg, fault=Fault.MALFORMED) from exc
 
     def _failure(self, request: ModelRequest, problem: Problem, answer: httpx.Response) -> ModelError:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable
-from contextlib import aclosing
+from contextlib import aclosing, closing
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -100,16 +100,16 @@ class LocalModel:
     async def _read(
         self, reading: Reading, weights: Weights, question: dict[str, JsonValue]
     ) -> AsyncGenerator[ModelChunk, None]:
-        clock = Waiting(self._provider.timeouts)
-        async with aclosing(self._engine(weights).ask(question)) as pieces:
-            try:
-                while (said := await clock.wait(anext(pieces, None))) is not None:
-                    clock.progressed()
-                    for chunk in reading.take(said):
-                        yield chunk
-            except TimeoutError:
-                msg = f"{weights.model} {clock.complaint}"
-                raise ModelUnavailableError(msg, fault=Fault.TIMEOUT) from None
+        with closing(Waiting(self._provider.timeouts)) as clock:
+            async with aclosing(self._engine(weights).ask(question)) as pieces:
+                try:
+                    while (said := await clock.wait(anext(pieces, None))) is not None:
+                        clock.progressed()
+                        for chunk in reading.take(said):
+                            yield chunk
+                except TimeoutError:
+                    msg = f"{weights.model} {clock.complaint}"
+                    raise ModelUnavailableError(msg, fault=Fault.TIMEOUT) from None
         reply = reading.reply()
         for call in reply.calls:
             yield CallDelta(name=call.tool)
