@@ -20,14 +20,21 @@ Turn = Callable[[Any], object]
 
 @dataclass(frozen=True, slots=True)
 class _Worded:
-    """Hold a statement's text, and its values in order: name, what it is unless given, what makes it the driver's."""
+    """Hold a statement's text, and the names of its values in order, each with what makes it the driver's.
+
+    Attributes:
+        own: Values that the statement itself brings.
+    """
 
     text: str
-    values: Sequence[tuple[str, object, Turn | None]]
+    order: Sequence[tuple[str, Turn | None]]
+    own: Mapping[str, Any]
 
     def on(self, connection: Connection, given: Mapping[str, Any]) -> sqlite3.Cursor:
-        values = [turn(given.get(name, own)) if turn else given.get(name, own) for name, own, turn in self.values]
-        return driver_of(connection).execute(self.text, values)
+        values = {**self.own, **given}
+        return driver_of(connection).execute(
+            self.text, [turn(values[name]) if turn else values[name] for name, turn in self.order]
+        )
 
 
 class Prepared:
@@ -58,9 +65,9 @@ class Prepared:
     def _words(self, dialect: Dialect, names: tuple[str, ...]) -> _Worded:
         if (worded := self._worded.get(names)) is None:
             made = self._statement.compile(dialect=dialect, column_keys=list(names))
-            order = made.positiontup or ()
-            values = [(name, made.params[name], _bind(made.binds[name].type, dialect)) for name in order]
-            worded = self._worded[names] = _Worded(made.string, values)
+            order = [(name, _bind(made.binds[name].type, dialect)) for name in made.positiontup or ()]
+            own = {name: made.params[name] for name, _ in order if name not in names}
+            worded = self._worded[names] = _Worded(made.string, order, own)
         return worded
 
     def _results(self, dialect: Dialect) -> list[Turn | None]:
