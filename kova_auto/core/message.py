@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
@@ -175,6 +176,11 @@ class ToolSpec(Value):
     description: str
     parameters: dict[str, JsonValue]
     polling: bool = False
+
+    @cached_property
+    def chars(self) -> int:
+        """Return roughly how many characters the model is told."""
+        return len(self.description) + len(repr(self.parameters))
 
 
 class ModelRequest(Value):

@@ -166,7 +166,7 @@ class RunState:
         """Return where the run is."""
         if self.finished:
             return Execution.FINISHED
-        if self.unsettled and self.unsettled.awaits_person:
+        if (call := self.unsettled) and call.awaits_person:
             return Execution.SUSPENDED
         return Execution.RUNNING if self.epoch and self.started_at else Execution.QUEUED
 
@@ -185,7 +185,10 @@ class RunState:
     @property
     def unsettled(self) -> CallState | None:
         """Return the open call that is settled next, in the model's order."""
-        return next((self.calls[call] for call in self.open_calls if self.calls[call].result is None), None)
+        for call_id in self.open_calls:
+            if (call := self.calls[call_id]).result is None:
+                return call
+        return None
 
     @property
     def background(self) -> tuple[ProcessStarted, ...]:
