@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import posixpath
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -167,10 +168,12 @@ class Roots:
         opened, root = real_path(fd), real_path(target.root.fd)
         if opened is None or root is None:
             return target.path
-        try:
-            return str(PurePath(target.root.path) / PurePath(opened).relative_to(root))
-        except ValueError:  # renamed away since it was opened
+        if opened == root:
+            return target.root.path
+        above = root.rstrip("/") + "/"
+        if not opened.startswith(above):  # renamed away since it was opened
             return target.path
+        return _joined(target.root.path, (opened[len(above) :],))
 
     def guard(self, target: Target, fd: int) -> str:
         """Return the canonical path of what was opened, unless the floor forbids it.
@@ -303,7 +306,7 @@ def _holding(places: Sequence[PurePath], root: Root) -> Places:
 
 
 def _folder(path: str) -> str:
-    return str(PurePath(path).parent)
+    return posixpath.dirname(path)
 
 
 def _is_job_file(path: PurePath, job_dirs: Sequence[PurePath]) -> bool:
