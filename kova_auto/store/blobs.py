@@ -35,6 +35,8 @@ class Blob:
 
 def keep(connection: Connection, blobs: Sequence[Blob]) -> None:
     """Write what is not there yet."""
+    if not blobs:
+        return
     statement = inserting(connection.dialect.name, BLOB).on_conflict_do_nothing()
     for blob in blobs:
         connection.execute(statement, {"hash": blob.key, "size": len(blob.data), "data": blob.data})

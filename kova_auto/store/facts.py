@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from functools import cache
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
@@ -138,12 +139,16 @@ def _caught_up(connection: Connection, state: RunState) -> tuple[RunState, str |
     return state, head.lease_owner, head.lease_until
 
 
+@cache
+def _opening(dialect: str) -> Prepared:
+    return Prepared(inserting(dialect, RUN).on_conflict_do_nothing())
+
+
 def open_run(connection: Connection, event: RunRequested, text: str) -> bool:
     """Write the fact that opens a run; False, with nothing written, where the run is there already."""
     state = opened(event)
     row = {**values(run_row(state)), "head_seq": state.seq, "epoch": state.epoch}
-    statement = inserting(connection.dialect.name, RUN).on_conflict_do_nothing().returning(RUN.c.run_id)
-    if connection.execute(statement, row).one_or_none() is None:
+    if _opening(connection.dialect.name).change(connection, row) == 0:
         return False
     _write_event(connection, state, event, text)
     return True
