@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cached_property
 from ipaddress import ip_address
 from types import MappingProxyType
 from typing import Annotated, Final, Literal
@@ -198,7 +199,7 @@ class Provider(Value):
         parts = urlsplit(self.base_url)
         return f"{parts.scheme}://{parts.netloc}{parts.path}"
 
-    @property
+    @cached_property
     def is_local(self) -> bool:
         """Say whether it runs on this machine, as far as its address tells."""
         if self.protocol is WireProtocol.LOCAL:

@@ -223,11 +223,12 @@ def replace(state: S, **changes: object) -> S:
     Raises:
         TypeError: There is no field of that name.
     """
-    if unknown := changes.keys() - vars(state).keys():
-        msg = f"{type(state).__name__} has no field {', '.join(sorted(unknown))}"
-        raise TypeError(msg)
     changed = object.__new__(type(state))
-    vars(changed).update(vars(state), **changes)
+    fields = changed.__dict__
+    fields.update(state.__dict__, **changes)
+    if len(fields) != len(state.__dict__):
+        msg = f"{type(state).__name__} has no field {', '.join(sorted(fields.keys() - state.__dict__.keys()))}"
+        raise TypeError(msg)
     return changed
 
 
