@@ -189,13 +189,14 @@ def _acquired(state: RunState, event: RunAcquired) -> RunState:
 
 
 def _asking_model(state: RunState, event: ModelCallStarted) -> RunState:
-    failures = state.failures if state.asked in ("", event.model) else 0
+    takes_over = state.asked not in ("", event.model)
     asides = {**state.asides, event.iteration: event.asides} if event.asides else state.asides
     return replace(
         state,
         calling=event,
         asked=event.model,
-        failures=failures,
+        failures=0 if takes_over else state.failures,
+        failure=None if takes_over else state.failure,  # It was another's: should this call be lost, it is made again.
         asides=asides,
         hurried=state.hurried or event.hurries,
         model_calls=state.model_calls + 1,

@@ -12,7 +12,7 @@ from kova_auto.core.patience import BUDGET, LONGEST_S, again_at, following, jitt
 from kova_auto.core.pin import ModelPin
 from kova_auto.core.run import RunState
 from kova_auto.core.step import CallModel, Finish, next_step
-from tests.core.facts import NOW, answered, begun, calling, run_of
+from tests.core.facts import NOW, acquired, answered, begun, calling, run_of
 from tests.support import says
 
 ONE, TWO = ModelPin(name="test/model"), ModelPin(name="other/model")
@@ -120,3 +120,10 @@ def test_the_end_of_a_chain_is_the_end_of_the_run() -> None:
 
     assert isinstance(end, Finish)
     assert (end.fault, end.partial, following(run_of(begun(), facts, **OTHERS))) == (Fault.SPENT, False, None)
+
+
+def test_who_took_over_and_was_cut_off_is_asked_again_and_nobody_else() -> None:
+    other = calling().model_copy(update={"model": TWO.name})
+    state = run_of(begun(), failed(Fault.AUTH, given_up=True), other, acquired(2, broken=True), **OTHERS)
+
+    assert next_step(state, NOW) == CallModel(1, TWO.name)
