@@ -161,7 +161,10 @@ class Views(Protocol):
         """Return the job's finished, not staged runs other than `before`, newest end first."""
 
     async def pausing(self) -> Sequence[Pause]:
-        """Return, of each job whose last finished, not staged run let its schedule rest, what that end says."""
+        """Return, of each job whose schedule rests since a run ended, what that run says; the newest such run.
+
+        A later, not staged run that ended otherwise than by a lasting fault of the provider lifts it.
+        """
 
     async def usage(
         self, *, job: JobName | None = None, run_id: RunId | None = None, since: datetime | None = None

@@ -6,6 +6,7 @@ nobody, and never checkpoints.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kova_auto.core.errors import JournalError
+from kova_auto.core.fault import LASTING
 from kova_auto.core.ids import JobName
 from kova_auto.core.pausing import JobMark, Pause, pauses
 
@@ -25,6 +27,7 @@ SELECT job, finished_at, run_id, pauses FROM run
 WHERE pauses <> '' AND finished_at IS NOT NULL AND staged = 0 AND NOT EXISTS (
   SELECT 1 FROM run AS newer
   WHERE newer.job = run.job AND newer.staged = 0 AND (newer.finished_at, newer.run_id) > (run.finished_at, run.run_id)
+  AND (newer.pauses <> '' OR newer.fault NOT IN (SELECT value FROM json_each(?)))
 )
 """
 
@@ -53,7 +56,7 @@ def _marks(driver: sqlite3.Connection) -> Iterator[JobMark]:
 
 
 def _pausing(driver: sqlite3.Connection) -> Iterator[Pause]:
-    for job, at, run_id, reason in driver.execute(_PAUSING):
+    for job, at, run_id, reason in driver.execute(_PAUSING, [json.dumps(sorted(LASTING))]):
         yield Pause(job=JobName(job), at=_instant(at), by=f"run {run_id}", reason=reason)
 
 

@@ -23,6 +23,7 @@ from sqlalchemy import (
 )
 
 from kova_auto.core.event import Previous
+from kova_auto.core.fault import LASTING
 from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId
 from kova_auto.core.pausing import Pause
 from kova_auto.core.ports import Agenda, Ready
@@ -52,6 +53,7 @@ _PAUSING = (
         ~exists().where(
             _NEWER.c.job == RUN.c.job,
             _NEWER.c.staged.is_(False),
+            or_(_NEWER.c.pauses != "", _NEWER.c.fault.not_in(sorted(LASTING))),  # What meets the same lifts nothing.
             tuple_(_NEWER.c.finished_at, _NEWER.c.run_id) > tuple_(RUN.c.finished_at, RUN.c.run_id),
         )
     )
@@ -125,7 +127,7 @@ class SqlViews:
         return await self._rows(_LAST_RUNS, RunRow, job=job, before=before or "", limit=limit)
 
     async def pausing(self) -> Sequence[Pause]:
-        """Return, of each job whose last finished, not staged run let its schedule rest, what that end says."""
+        """Return, of each job whose schedule rests since a run ended, what that run says; a later end may lift it."""
         return await self._database.read(_pausing)
 
     async def usage(

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from kova_auto.core.errors import FencedError, JournalError, UnknownRunError
 from kova_auto.core.event import Event, Previous, RunAcquired, RunFinished, RunRequested, dump, load
+from kova_auto.core.fault import LASTING
 from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId, blob_hash
 from kova_auto.core.ledger import Occurrence
 from kova_auto.core.owed import OPEN
@@ -199,9 +200,10 @@ class _Views(_Facts):
         return [row for *_, row in sorted(ended)[::-1][:limit]]
 
     async def pausing(self) -> Sequence[Pause]:
-        """Return, of each job whose last finished, not staged run let its schedule rest, what that end says."""
-        last = [row for job in {row.job for row in self._runs()} for row in await self.last_runs(job)]
-        ended = [(row, row.finished_at) for row in last if row.pauses]
+        """Return, of each job whose schedule rests since a run ended, what that run says; a later end may lift it."""
+        ends = [await self.last_runs(job, limit=1000) for job in {row.job for row in self._runs()}]
+        last = [next((row for row in rows if row.pauses or row.fault not in LASTING), None) for rows in ends]
+        ended = [(row, row.finished_at) for row in last if row and row.pauses]
         return sorted(
             (Pause(job=row.job, at=at, by=f"run {row.run_id}", reason=row.pauses) for row, at in ended if at),
             key=lambda pause: pause.job,

@@ -24,6 +24,7 @@ from kova_auto.core.event import (
     RunRetried,
     StopRequested,
 )
+from kova_auto.core.fault import Fault
 from kova_auto.core.ids import CallId, DeliveryId, JobName, RunId, blob_hash
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ModelReply, TextPart, Usage
@@ -53,9 +54,16 @@ async def a_run(journal: Journal, run_id: str, *events: Event, clock: str = "06:
     return state
 
 
-def ends(clock: str, outcome: Outcome = Outcome.DONE, answer: str = "All well.", *, pauses: str = "") -> RunFinished:
+def ends(
+    clock: str,
+    outcome: Outcome = Outcome.DONE,
+    answer: str = "All well.",
+    *,
+    pauses: str = "",
+    fault: Fault | None = None,
+) -> RunFinished:
     """Return the end of a run."""
-    return RunFinished(at=at(clock), outcome=outcome, answer=answer, pauses=pauses)
+    return RunFinished(at=at(clock), outcome=outcome, answer=answer, pauses=pauses, fault=fault)
 
 
 def asks(expires: str | None = "18:00:00") -> list[Event]:
@@ -222,6 +230,18 @@ async def test_jobs_whose_last_run_let_them_rest_are_found(journal: Journal, vie
         Pause(job=JobName("adhoc"), at=at("06:10:00"), by="run adhoc@2", reason="the quota is used up"),
         Pause(job=NIGHTLY, at=at("06:10:00"), by="run nightly@1", reason="the key was refused"),
     ]
+
+
+async def test_a_run_that_meets_what_let_its_job_rest_lifts_nothing(journal: Journal, views: Views) -> None:
+    why = "the key was refused"
+    await a_run(journal, "nightly@1", ends("06:10:00", Outcome.FAILED, pauses=why, fault=Fault.AUTH))
+    await a_run(journal, "nightly@2", ends("06:20:00", Outcome.FAILED, fault=Fault.AUTH))
+    await a_run(journal, "nightly@3", ends("06:30:00", Outcome.FAILED, fault=Fault.SPENT))
+    rests = [Pause(job=NIGHTLY, at=at("06:10:00"), by="run nightly@1", reason=why)]
+    assert await views.pausing() == rests
+
+    await a_run(journal, "nightly@4", ends("06:40:00", Outcome.FAILED, fault=Fault.OVERFLOW))
+    assert await views.pausing() == []
 
 
 async def test_what_calls_of_models_used_is_found_by_job_run_and_time(journal: Journal, views: Views) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from kova_auto.core.errors import JournalError
 from kova_auto.core.event import RunFinished
+from kova_auto.core.fault import Fault
 from kova_auto.core.ids import JobName
 from kova_auto.core.job import Outcome
 from kova_auto.core.pausing import JobMark, Pause, pauses
@@ -16,10 +17,12 @@ from kova_auto.store.store import Store, open_store
 from tests.support import a_request, at
 
 
-async def ended(store: Store, run_id: str, clock: str, pauses: str = "", **request: object) -> None:
+async def ended(
+    store: Store, run_id: str, clock: str, pauses: str = "", fault: Fault | None = None, **request: object
+) -> None:
     """Keep a run that has ended."""
     state, _ = await store.journal.open(a_request(run_id, **request))  # type: ignore[arg-type]  # the request's own fields
-    await store.journal.append(state, RunFinished(at=at(clock), outcome=Outcome.FAILED, pauses=pauses))
+    await store.journal.append(state, RunFinished(at=at(clock), outcome=Outcome.FAILED, pauses=pauses, fault=fault))
 
 
 async def a_rested_store(path: Path) -> Store:
@@ -31,6 +34,7 @@ async def a_rested_store(path: Path) -> Store:
     await ended(store, "by-run@1", "06:10:00", "the key was refused")
     await ended(store, "by-run@2", "06:10:00", "the quota is used up")
     await ended(store, "by-run@3", "06:20:00", staged=True)
+    await ended(store, "by-run@4", "06:30:00", fault=Fault.AUTH)
     await ended(store, "well-again@1", "06:10:00", "the key was refused")
     await ended(store, "well-again@2", "06:11:00")
     return store
