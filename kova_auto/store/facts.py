@@ -141,14 +141,14 @@ def _caught_up(connection: Connection, state: RunState) -> tuple[RunState, str |
 
 @cache
 def _opening(dialect: str) -> Prepared:
-    return Prepared(inserting(dialect, RUN).on_conflict_do_nothing())
+    return Prepared(inserting(dialect, RUN).on_conflict_do_nothing().returning(RUN.c.run_id))
 
 
 def open_run(connection: Connection, event: RunRequested, text: str) -> bool:
     """Write the fact that opens a run; False, with nothing written, where the run is there already."""
     state = opened(event)
     row = {**values(run_row(state)), "head_seq": state.seq, "epoch": state.epoch}
-    if _opening(connection.dialect.name).change(connection, row) == 0:
+    if not list(_opening(connection.dialect.name).rows(connection, row)):
         return False
     _write_event(connection, state, event, text)
     return True
