@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from enum import StrEnum
-from functools import cached_property
+from functools import lru_cache
 from ipaddress import ip_address
 from types import MappingProxyType
 from typing import Annotated, Final, Literal
@@ -131,9 +131,11 @@ def _http_url(value: str) -> str:
     return value
 
 
-def _is_loopback(host: str) -> bool:
+@lru_cache(maxsize=256)  # Of all providers that are built in, for each run that is opened.
+def _is_here(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
     try:
-        return ip_address(host).is_loopback
+        return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False  # A name, which anybody may have given: 127.0.0.1.example.org is one.
 
@@ -199,13 +201,12 @@ class Provider(Value):
         parts = urlsplit(self.base_url)
         return f"{parts.scheme}://{parts.netloc}{parts.path}"
 
-    @cached_property
+    @property
     def is_local(self) -> bool:
         """Say whether it runs on this machine, as far as its address tells."""
         if self.protocol is WireProtocol.LOCAL:
             return True
-        host = urlsplit(self.base_url).hostname or ""
-        return host == "localhost" or _is_loopback(host)
+        return _is_here(self.base_url)
 
     @property
     def usable(self) -> bool:
