@@ -67,9 +67,13 @@ class Pinning:
         Raises:
             ConfigError: The job names no provider that anybody knows, or `auto` has no default model.
         """
-        wanted = await asyncio.to_thread(wants_server, job.models, self.providers)
-        found = await self.server() if wanted else None
-        return await asyncio.to_thread(self._chain, job, found, now)
+        if (chain := await asyncio.to_thread(self._without_server, job, now)) is not None:
+            return chain
+        return await asyncio.to_thread(self._chain, job, await self.server(), now)
+
+    def _without_server(self, job: Job, now: datetime) -> Chain | None:
+        """Return the chain of a job; None where it depends on what this machine serves."""
+        return None if wants_server(job.models, self.providers) else self._chain(job, None, now)
 
     def _chain(self, job: Job, found: Pin | None, now: datetime) -> Chain:
         chosen = pick(job.models, self.providers, has_script=job.script_text is not None, found=found)
