@@ -11,7 +11,7 @@ from collections.abc import Awaitable
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from kova_auto.core import limits
 from kova_auto.core.errors import FencedError
@@ -97,6 +97,9 @@ class _Drive:
         self._world, self._pen, self._tenure, self._bell, self._stopping = world, pen, tenure, bell, stopping
         self._ending = asyncio.ensure_future(stopping.now.wait())
         self._ringing = asyncio.ensure_future(bell.wait())
+        self._nudged: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        for reason in (tenure.over, self._ending, self._ringing):
+            reason.add_done_callback(self._nudge)
 
     async def run(self) -> Advanced:
         try:
@@ -162,11 +165,23 @@ class _Drive:
 
     async def _woken(self, task: asyncio.Future[_T], step: Acting) -> None:
         """Wait until the task is done, or until there is a reason to look whether the step is to end."""
-        either: set[asyncio.Future[Any]] = {task, self._tenure.over, self._ending}
-        left_s = None
+        if self._tenure.over.done() or self._ending.done():
+            return
+        loop = asyncio.get_running_loop()
+        self._nudged, limit = loop.create_future(), None
+        task.add_done_callback(self._nudge)
         if not settles(step):
             if self._ringing.done():
                 self._ringing = asyncio.ensure_future(self._bell.wait())
-            either.add(self._ringing)
+                self._ringing.add_done_callback(self._nudge)
             left_s = limits.left_s(self._pen.state, self._world.clock.now())
-        await asyncio.wait(either, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
+            limit = loop.call_later(left_s, self._nudge, None)
+        try:
+            await self._nudged
+        finally:
+            if limit:
+                limit.cancel()
+
+    def _nudge(self, _reason: object) -> None:
+        if not self._nudged.done():
+            self._nudged.set_result(None)
