@@ -26,7 +26,7 @@ from kova_auto.llm.body import EncodingError
 from kova_auto.llm.breaker import Breaker, Timer
 from kova_auto.llm.capability import capability
 from kova_auto.llm.concessions import Concessions
-from kova_auto.llm.estimate import estimate
+from kova_auto.llm.estimate import at_least, estimate
 from kova_auto.llm.faults import Problem, failure_of, problem_in
 from kova_auto.llm.overflow import overflowed_silently
 from kova_auto.llm.retry_after import retry_after_s
@@ -67,7 +67,7 @@ class HttpModel:
         """Yield the reply as it arrives; the last chunk is `ReplyDone`.
 
         Raises:
-            ModelError: There is no whole reply. It holds what was used until then, where the provider said so.
+            ModelError: There is no whole reply. It holds what was used until then, as far as that can be told.
         """
         decoder = self._wire.decoder(self._provider, request)
         clock = Waiting(self._provider.timeouts)
@@ -86,7 +86,8 @@ class HttpModel:
                 reply = decoder.reply(request_id)
                 self._refuse_overflow(request.model, reply, decoder.spent)
         except ModelError as exc:
-            exc.request_id, exc.spent = exc.request_id or request_id, decoder.spent
+            exc.request_id = exc.request_id or request_id
+            exc.spent = at_least(decoder.spent, request, decoder.written)
             raise
         finally:
             clock.close()

@@ -21,6 +21,22 @@ def estimated(request: ModelRequest, written: int) -> Usage:
     return Usage(input_tokens=estimate(request), output_tokens=-(-written // _CHARS))
 
 
+def at_least(said: Usage | None, request: ModelRequest, written: int) -> Usage | None:
+    """Return what a call has used whose last count never came; None where nothing came at all.
+
+    Args:
+        said: What the provider has counted until then.
+        request: What was asked.
+        written: As of `estimated`.
+    """
+    if not written:
+        return said
+    rough = estimated(request, written)
+    if said is None:
+        return rough
+    return said.model_copy(update={"output_tokens": max(said.output_tokens, rough.output_tokens)})
+
+
 def estimate(request: ModelRequest) -> int:
     """Return roughly how many tokens a request is."""
     chars, images = len(request.system), 0

@@ -33,6 +33,10 @@ class Decoder(Protocol):
         """
 
     @property
+    def written(self) -> int:
+        """Return how many characters the model has written so far, reasoning and arguments included."""
+
+    @property
     def spent(self) -> Usage | None:
         """Return what has been used so far, as the provider said it; None where it has said nothing."""
 

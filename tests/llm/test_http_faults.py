@@ -10,6 +10,7 @@ import pytest
 from kova_auto.core.errors import ContextOverflowError, ModelRefusedError, ModelUnavailableError
 from kova_auto.core.fault import Fault
 from kova_auto.core.message import Message, ModelRequest, TextPart, Usage, UserMessage
+from kova_auto.llm.estimate import estimated
 from tests.llm.chat_stream import DONE, Chunk, asks, calls, delta, fragment, quick, sse, usage
 from tests.llm.fake_time import FakeTime, settled
 from tests.llm.fault_server import Act, Answer, asking, failure_of, in_pieces, refuses, reply_of, streams
@@ -47,6 +48,13 @@ async def test_a_stream_that_fails_says_how_and_what_it_had_used(rest: tuple[byt
         error = await failure_of(model)
     assert (type(error), error.fault) == (ModelUnavailableError, fault)
     assert (error.spent, error.request_id, error.status) == (SPENT, "req-1", None)
+
+
+async def test_what_a_stream_without_its_count_brought_is_estimated_so_that_a_ceiling_holds() -> None:
+    brought = sse(delta(content="x" * 400), calls(fragment("y" * 400, name="write", id="c1")))
+    async with asking(streams(brought, Act.DROP)) as (model, _):
+        error = await failure_of(model)
+    assert (error.fault, error.spent) == (Fault.NETWORK, estimated(asks(), 800))
 
 
 async def test_a_call_that_failed_before_anything_came_has_used_nothing_that_we_know_of() -> None:

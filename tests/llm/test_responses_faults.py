@@ -132,6 +132,23 @@ def test_a_key_in_a_broken_piece_or_a_reason_is_not_shown() -> None:
 
 
 @pytest.mark.parametrize(
+    "brought",
+    [
+        told(message(said("x" * 400))),
+        told(function_call("x" * 400)),
+        [event("output_item.done", output_index=0, item=function_call("x" * 400))],
+        [event("output_item.done", output_index=0, item=message(said("x" * 400)))],
+    ],
+)
+def test_what_a_stream_had_written_is_known_however_it_came(brought: list[Json]) -> None:
+    decoder = ResponsesDecoder(PROVIDER, asks())
+    assert decoder.written == 0
+    for one in events_in(sse(*begun(), *brought)):
+        decoder.feed(one)
+    assert decoder.written == 400
+
+
+@pytest.mark.parametrize(
     "events",
     [
         [*begun(), ended("failed", usage=usage(12, 3))],

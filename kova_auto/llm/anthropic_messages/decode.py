@@ -82,6 +82,11 @@ class MessagesDecoder:
         return []
 
     @property
+    def written(self) -> int:
+        """Return how many characters the model has written so far."""
+        return sum(block.size for block in self._blocks)
+
+    @property
     def spent(self) -> Usage | None:
         """Return what has been used so far, as the provider said it."""
         return self._usage.said
@@ -105,7 +110,7 @@ class MessagesDecoder:
             calls=calls,
             stop=stop,
             stop_detail=self._detail,
-            usage=self._usage.usage(self._request, sum(block.size for block in self._blocks)),
+            usage=self._usage.usage(self._request, self.written),
             model=f"{self._provider.name}/{self._model or self._request.model}",
             request_id=request_id or self._id,
             raw=self._raw(stop, text, calls),

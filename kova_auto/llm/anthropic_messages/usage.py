@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from kova_auto.core.message import ModelRequest, Usage
 from kova_auto.llm.counts import count_of
-from kova_auto.llm.estimate import estimated
+from kova_auto.llm.estimate import at_least, estimated
 
 _INPUT: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 _OUTPUT: Final = "output_tokens"
@@ -66,7 +66,4 @@ class UsageCount:
         said = self.said
         if said and self._is_final:
             return said
-        rough = estimated(request, written)
-        if said is None:
-            return rough
-        return said.model_copy(update={"output_tokens": max(said.output_tokens, rough.output_tokens)})
+        return at_least(said, request, written) or estimated(request, written)

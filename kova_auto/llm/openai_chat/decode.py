@@ -84,6 +84,11 @@ class ChatDecoder:
         return [part for choice in choices if isinstance(choice, dict) for part in self._choice(choice)]
 
     @property
+    def written(self) -> int:
+        """Return how many characters the model has written so far."""
+        return self._text.size + self._reasoning.size + sum(slot.arguments.size for slot in self._calls.slots)
+
+    @property
     def spent(self) -> Usage | None:
         """Return what has been used so far, as the provider said it."""
         return self._usage.said
@@ -99,7 +104,6 @@ class ChatDecoder:
             raise ModelUnavailableError(msg, fault=Fault.TRUNCATED)
         stop = self._stop()
         calls = self._calls.requests(whole=stop not in _CUT)
-        written = self._text.size + self._reasoning.size + sum(slot.arguments.size for slot in self._calls.slots)
         extras = [slot.extras for slot in self._calls.slots]
         return ModelReply(
             text=self._text.text() or self._refusal.text(),
@@ -107,7 +111,7 @@ class ChatDecoder:
             calls=calls,
             stop=stop,
             stop_detail=self._stop_detail() if stop is StopReason.REFUSED else "",
-            usage=self._usage.usage(self._request, written),
+            usage=self._usage.usage(self._request, self.written),
             model=f"{self._provider.name}/{self._model or self._request.model}",
             request_id=request_id or self._id,
             raw=kept_form(self._provider, self._request.model, self._kept, extras),

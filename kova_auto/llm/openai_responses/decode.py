@@ -95,6 +95,11 @@ class ResponsesDecoder:
         return self._end(kind, response) if is_end else []
 
     @property
+    def written(self) -> int:
+        """Return how many characters the model has written so far."""
+        return self._items.size
+
+    @property
     def spent(self) -> Usage | None:
         """Return what has been used so far, as the provider said it."""
         return self._usage

@@ -78,6 +78,14 @@ class Slot:
     finished: bool = False
     texts: dict[tuple[str, int], Part] = field(default_factory=dict)
 
+    @property
+    def size(self) -> int:
+        """Return how many characters of text it has."""
+        if self.texts:
+            return sum(len(part.text) for part in self.texts.values())
+        parts = (text for kind in PARTS for text in parts_of(self.item, kind))
+        return len(written_by(self.item)) + sum(map(len, parts))
+
     def read(self) -> Item:
         """Return the item: as it was finished, or else as it began with what came since."""
         if self.finished or not self.texts:
@@ -100,6 +108,11 @@ class Items:
 
     def __init__(self) -> None:
         self.slots: list[Slot] = []
+
+    @property
+    def size(self) -> int:
+        """Return how many characters of text have come."""
+        return sum(slot.size for slot in self.slots)
 
     def begin(self, item: Item, index: JsonValue) -> bool:
         """Open an item; say whether it is new, and not open already under its id."""
