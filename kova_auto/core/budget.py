@@ -45,7 +45,7 @@ def next_call(state: RunState, pin: ModelPin) -> Room | Reached:
     used = sum(spent.usage.counted for spent in attempt)
     if used >= limits.tokens:
         return _over(f"{used} tokens were used (limits.tokens = {limits.tokens})")
-    left = limits.tokens - used - next_uncached(state)
+    left = limits.tokens - used - next_uncached(state, pin.name)
     if left < SMALLEST_REPLY:
         return _over(f"{used} tokens were used, and the next call would pass limits.tokens = {limits.tokens}")
     bounds = [left] if left < LARGEST_REPLY else []

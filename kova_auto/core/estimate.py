@@ -39,11 +39,15 @@ def next_input(state: RunState) -> int:
     return usage.input_tokens + usage.output_tokens + told
 
 
-def next_uncached(state: RunState) -> int:
-    """Return roughly how many tokens of the next request no cache serves, judged by the last one."""
-    replies = state.replies[state.first_reply :]
-    known = replies[-1].reply.usage if replies else None
-    cached = known.input_tokens if known and known.cache_read_tokens else 0
+def next_uncached(state: RunState, model: str) -> int:
+    """Return roughly how many tokens of the next request no cache serves, judged by the last one.
+
+    Args:
+        state: Of the run.
+        model: Name of the one that is asked next; another's cache serves it nothing.
+    """
+    last = next((spent for spent in reversed(state.attempt_spent) if not spent.failed), None)
+    cached = last.usage.input_tokens if last and last.usage.cache_read_tokens and last.model == model else 0
     return max(next_input(state) - cached, 0)
 
 

@@ -103,6 +103,17 @@ def test_what_a_cache_serves_trips_no_ceiling_in_tokens() -> None:
     assert room(run_of(facts[:2], *replies, job=a_job(limits={"tokens": 20_000}))) == Room(20_000 - 15_000 - 500)
 
 
+def test_what_one_models_cache_served_another_model_reads_anew() -> None:
+    cached = Usage(input_tokens=100_000, cache_read_tokens=99_000, output_tokens=500, cost_usd=0.0)
+    reply = answered(says("Hm.").model_copy(update={"usage": cached}))
+    state = run_of(begun(), reply, job=a_job(limits={"tokens": 20_000}))
+
+    assert next_call(state, ModelPin(name="test/model")) == Room(20_000 - 1_500 - 500)
+    assert next_call(state, ModelPin(name="other/model")) == over(
+        "1500 tokens were used, and the next call would pass limits.tokens = 20000"
+    )
+
+
 def test_failed_calls_are_paid_for_too() -> None:
     failed = broke()
     spent = failed[-1].model_copy(update={"usage": Usage(input_tokens=9_600, cost_usd=0.5)})
