@@ -220,7 +220,7 @@ async def _finish(step: Finish, state: RunState, world: World) -> Entries:
         RunFinished(
             at=world.clock.now(),
             outcome=step.outcome,
-            answer=step.answer,
+            answer=world.redact(step.answer),  # Its parts may make a whole that none of them was.
             reason=world.redact(step.reason),
             partial=step.partial,
             previous=previous,

@@ -175,3 +175,13 @@ async def test_a_refusal_is_not_asked_again() -> None:
     assert await stage.engine(model=model).advance(RUN) is Advanced.DONE
     assert await stage.ended() == (Outcome.FAILED, "ModelRefused: no such model; [redacted]")
     assert len(model.requests) == 1
+
+
+async def test_a_secret_that_the_output_limit_cut_in_two_is_in_no_answer() -> None:
+    stage = Stage()
+    model = ScriptedModel(says("It is hunter2-").model_copy(update={"stop": StopReason.LENGTH}), says("hunter2."))
+    await stage.opened()
+    await stage.engine(model=model).advance(RUN)
+
+    (finished,) = [event for event in await stage.facts() if isinstance(event, RunFinished)]
+    assert finished.answer == "It is [redacted]."
