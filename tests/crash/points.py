@@ -90,7 +90,7 @@ class WitnessedTool:
 
     def __init__(self, tool: Tool, points: Points, witness: Path) -> None:
         self.name, self.description, self.effect = tool.name, tool.description, tool.effect
-        self.replay_safe, self.arguments = tool.replay_safe, tool.arguments
+        self.replay_safe, self.polling, self.arguments = tool.replay_safe, tool.polling, tool.arguments
         self._tool, self._points, self._witness = tool, points, witness
 
     async def facts(self, call: ToolCall, args: BaseModel, scene: Scene) -> CallFacts:
