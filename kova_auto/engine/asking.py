@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import aclosing
+
+from pydantic import JsonValue
 
 from kova_auto.core.context.asides import asides
 from kova_auto.core.errors import ConfigError, ModelError
@@ -56,6 +59,7 @@ async def call_model(step: CallModel, state: RunState, senses: Senses) -> Entrie
             "text": senses.redact(reply.text),
             "reasoning": senses.redact(reply.reasoning),
             "stop_detail": senses.redact(reply.stop_detail),
+            "raw": _without_secrets(reply.raw, senses),
             "usage": _priced(reply.usage, step.model, state),
         }
     )
@@ -72,6 +76,14 @@ async def _reply(request: ModelRequest, model: str, state: RunState, senses: Sen
                 partial.append(chunk.text)
     msg = "the stream ended without its end"
     raise ModelError(msg, fault=Fault.TRUNCATED)
+
+
+def _without_secrets(raw: JsonValue, senses: Senses) -> JsonValue:
+    """Return a reply's own form, or nothing where it holds a secret: it goes back as it came, or not at all."""
+    if raw is None:
+        return None
+    text = json.dumps(raw, ensure_ascii=False)
+    return raw if senses.redact(text) == text else None
 
 
 def _priced(usage: Usage, model: str, state: RunState) -> Usage:

@@ -267,7 +267,8 @@ class Replaying:
         if self._lines and not (recorded.finished or self._lines.next):
             self._stop(f"the recording ends here; the run comes to its end as {step.outcome.replace('_', ' ')}")
             return
-        finish = replace(step, reason=self._senses.redact(step.reason))
+        redact = self._senses.redact
+        finish = replace(step, answer=redact(step.answer), reason=redact(step.reason))
         self._end = End(Ending.FINISHED, finish.reason or finish.outcome.replace("_", " "), finish=finish)
 
     def _hears_outside(self) -> bool:

@@ -332,6 +332,16 @@ async def test_a_secret_reaches_neither_journal_nor_answer() -> None:
     assert [reply.reply.text for reply in replies] == ["The password is [redacted]."]
 
 
+@pytest.mark.parametrize(("said", "kept"), [("Hello.", True), ("It is hunter2-hunter2.", False)])
+async def test_what_a_provider_wants_back_is_kept_only_without_a_secret_in_it(said: str, *, kept: bool) -> None:
+    stage, raw = Stage(), {"provider": "test", "output": [{"type": "message", "text": said}]}
+    await stage.opened()
+    await stage.advance(says("Hello.").model_copy(update={"raw": raw}))
+
+    (reply,) = [event.reply for event in await stage.facts() if isinstance(event, ModelReplied)]
+    assert reply.raw == (raw if kept else None)
+
+
 @pytest.mark.parametrize("automation", ["read-only", "workspace-write", "full"])
 async def test_every_call_is_adjudicated_before_it_is_started(automation: str) -> None:
     stage = Stage()
