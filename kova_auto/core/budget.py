@@ -11,7 +11,7 @@ from typing import Final
 from kova_auto.core.estimate import next_input, next_uncached
 from kova_auto.core.job import Outcome
 from kova_auto.core.limits import Reached
-from kova_auto.core.pin import ModelPin
+from kova_auto.core.pin import Capability, ModelPin
 from kova_auto.core.price import affordable_tokens
 from kova_auto.core.state import RunState
 
@@ -56,9 +56,17 @@ def next_call(state: RunState, pin: ModelPin) -> Room | Reached:
             bounds.append(tokens)
         case None:
             pass
-    if most := pin.capability.max_output:
-        bounds.append(min(most, LARGEST_REPLY))
+    if most := _largest(state, pin.capability):
+        bounds.append(most)
     return Room(min(bounds, default=None))
+
+
+def _largest(state: RunState, known: Capability) -> int | None:
+    """Return what a reply is bounded to whatever is left; None where the model might not take a bound like that."""
+    if known.max_output:
+        return min(known.max_output, LARGEST_REPLY)
+    has_room = known.window is not None and known.window - 2 * next_input(state) >= LARGEST_REPLY
+    return LARGEST_REPLY if has_room else None
 
 
 def _over(reason: str) -> Reached:

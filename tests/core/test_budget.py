@@ -95,6 +95,14 @@ def test_a_reply_is_never_asked_for_that_the_model_could_not_give() -> None:
     assert (bounded(4096), bounded(128_000)) == (Room(4096), Room(LARGEST_REPLY))
 
 
+@pytest.mark.parametrize(("window", "bound"), [(1_000_000, LARGEST_REPLY), (LARGEST_REPLY + 100, None), (None, None)])
+def test_a_reply_is_bounded_where_the_window_has_room_for_the_largest(window: int | None, bound: int | None) -> None:
+    pin = ModelPin(name="test/model", capability=Capability(window=window))
+    state = run_of(begun(), answered(says("Hm.", tokens=60)))
+
+    assert next_call(state, pin) == Room(bound)
+
+
 def test_what_a_cache_serves_trips_no_ceiling_in_tokens() -> None:
     cached = Usage(input_tokens=100_000, cache_read_tokens=99_000, output_tokens=500, cost_usd=0.0)
     facts = asks_for("bash")[:-1]
