@@ -58,6 +58,7 @@ class Models:
         """Take the configured providers, and where weights of models in this process are kept."""
         self._providers, self._weights_dir = providers, weights_dir
         self._open: dict[str, OpenModel] = {}
+        self._left: list[OpenModel] = []  # Somebody may still be listening.
 
     def of(self, state: RunState, name: str) -> Model:
         """Return a model of a run's chain, by its name.
@@ -70,11 +71,13 @@ class Models:
         pin = Pin(provider, model, scripted=request.scripted)
         if pin.scripted:
             return open_model(pin, {}, job.script_text, job.script or job.path)
+        if provider in self._open and self._open[provider].key_refused:  # It may have been changed since.
+            self._left.append(self._open.pop(provider))
         if provider not in self._open:
             self._open[provider] = open_model(pin, self._providers, weights_dir=self._weights_dir)
         return self._open[provider]
 
     async def close(self) -> None:
         """Close every connection; safe to call twice."""
-        opened, self._open = list(self._open.values()), {}
+        opened, self._open, self._left = [*self._open.values(), *self._left], {}, []
         await asyncio.gather(*(model.aclose() for model in opened))

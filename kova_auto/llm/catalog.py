@@ -14,7 +14,13 @@ from kova_auto.llm.script import parse_script
 
 
 class OpenModel(Model, Protocol):
-    """Be a model that holds connections until it is closed."""
+    """Be a model that holds connections until it is closed.
+
+    Attributes:
+        key_refused: Its provider did not take its key: whoever opens it anew may have another.
+    """
+
+    key_refused: bool
 
     async def aclose(self) -> None:
         """Close them; safe to call twice."""

@@ -54,6 +54,7 @@ class HttpModel:
             wire: In which protocol.
             timer: How time passes while a provider rests; None for the event loop's.
         """
+        self.key_refused = False
         self._provider, self._wire, self._timer = provider, wire, timer
         self._headers = {key.lower(): value for key, value in provider.headers.items() if key.lower() not in _OURS}
         self._slots = Semaphore(provider.max_concurrent)
@@ -87,6 +88,7 @@ class HttpModel:
                 self._refuse_overflow(request.model, reply, decoder.spent)
         except ModelError as exc:
             exc.request_id = exc.request_id or request_id
+            self.key_refused |= exc.fault is Fault.AUTH
             exc.spent = at_least(decoder.spent, request, decoder.written)
             raise
         finally:

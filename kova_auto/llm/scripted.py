@@ -38,6 +38,8 @@ _SHOWN: Final = 300
 class ScriptPlayer:
     """Reply as a script says."""
 
+    key_refused = False
+
     def __init__(self, script: Script) -> None:
         """Take a script whose structure is sound."""
         self._script = script

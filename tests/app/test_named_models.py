@@ -53,3 +53,23 @@ async def test_a_list_goes_on_with_the_next_model(tmp_path: Path) -> None:
 
     assert state.finished is not None
     assert (state.finished.outcome, models) == (Outcome.DONE, ["cheap", "dear"])
+
+
+async def test_a_key_that_was_changed_after_it_was_refused_is_used_by_the_next_run(tmp_path: Path) -> None:
+    there, key = Home(tmp_path), tmp_path / "key"
+    async with serving(refuses(401, {"error": {"message": "no such key"}}), SAYS) as server:
+        place = f'base_url = "http://127.0.0.1:{server.port}/v1"'
+        there.settings(f'[providers.here]\n{place}\napi_key = {{ file = "{key}" }}\n')
+        there.job("look", 'model = "here/cheap"\n', script=None)
+        there.job("then", 'model = "here/cheap"\n', script=None)
+        key.write_text("an-old-key")
+        async with there.house() as house:
+            for name in ("look", "then"):
+                await house.control.request(there.ask(name))
+                await drive_one(house, id_of(name), asyncio.Event())
+                key.write_text("a-new-key")
+
+    assert [request.headers["authorization"] for request in server.requests] == [
+        "Bearer an-old-key",
+        "Bearer a-new-key",
+    ]

@@ -59,6 +59,8 @@ class ScriptedModel:
         requests: What it was asked, oldest first.
     """
 
+    key_refused = False
+
     def __init__(self, *lines: Line) -> None:
         self.requests: list[ModelRequest] = []
         self._replies = [line for line in lines if isinstance(line, ModelReply)]

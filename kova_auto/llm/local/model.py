@@ -36,6 +36,8 @@ LoadFile = Callable[[Path, int], Engine]
 class LocalModel:
     """Answer with weights on this machine; use it in one event loop, and close it there."""
 
+    key_refused = False
+
     def __init__(
         self,
         provider: Provider,
