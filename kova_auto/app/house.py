@@ -109,6 +109,7 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
         bells=bells,
         clock=clock,
         checkpoints=RunCheckpoints(tooling.roots, store.journal),
+        past=past,
         opening=desk.open,
         testing=desk.test,
         describe=desk.describe,

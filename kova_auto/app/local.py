@@ -9,7 +9,9 @@ from datetime import datetime
 from typing import Protocol
 
 from kova_auto.app.control import Content, Placed, RunAsk, Status, Told, Undone
+from kova_auto.app.past import Past
 from kova_auto.core.approval.levels import Decision
+from kova_auto.core.day import day_is_spent, say_spent
 from kova_auto.core.errors import ConfigError, IllegalEventError, UnknownRunError
 from kova_auto.core.event import (
     ApprovalDecided,
@@ -121,6 +123,7 @@ class LocalControl(LocalAnswers):
     """Do what is asked as well.
 
     Attributes:
+        past: Says what a job has spent.
         opening: Turns a request into the event that opens its run.
         testing: Sends one endpoint a test message.
         describe: Describes the service.
@@ -129,6 +132,7 @@ class LocalControl(LocalAnswers):
 
     clock: Clock
     checkpoints: Checkpoints
+    past: Past
     opening: Callable[[RunAsk], Awaitable[RunRequested]]
     testing: Callable[[str, Outcome | None], Awaitable[Told]]
     describe: Callable[[], Status]
@@ -153,7 +157,8 @@ class LocalControl(LocalAnswers):
         """Begin a further attempt of a finished run.
 
         Raises:
-            IllegalEventError: The run has not finished, or was opened without what it needs.
+            IllegalEventError: The run has not finished, or was opened without what it needs, or its job has spent what
+                it may on this day.
         """
         state = await self.journal.load(run_id)
         if not state.finished:
@@ -162,7 +167,13 @@ class LocalControl(LocalAnswers):
         if lacks := state.request.blocked:
             msg = f"run {run_id} was opened without what it needs: {lacks}; a new one: kova-auto run {state.job.name}"
             raise IllegalEventError(msg)
-        return run_row(await self._append(run_id, RunRetried(at=self.clock.now(), attempt=state.attempt + 1, by=by)))
+        now = self.clock.now()
+        spent = await self.past.spent_usd(state.job, now)
+        today = state.request.model_copy(update={"day_spent_usd": spent})
+        if day_is_spent(today):
+            raise IllegalEventError(say_spent(today))
+        again = RunRetried(at=now, attempt=state.attempt + 1, by=by, day_spent_usd=spent)
+        return run_row(await self._append(run_id, again))
 
     async def decide(self, run_id: RunId, call_id: CallId, decision: Decision, by: str, note: str) -> RunRow:
         """Answer for a call."""

@@ -87,10 +87,12 @@ def _affordable(state: RunState, pin: ModelPin) -> int | Reached | None:
 
 
 def money_left(state: RunState) -> Money:
-    """Return the tighter of the two ceilings in money; what was spent at an unknown price counts nothing."""
-    limits = state.job.limits
-    attempt = sum(spent.usage.cost_usd or 0.0 for spent in state.attempt_spent)
-    day = state.request.day_spent_usd + sum(spent.usage.cost_usd or 0.0 for spent in state.spent)
+    """Return the tighter of the two ceilings in money; what was spent at an unknown price counts nothing.
+
+    A script costs nothing, whatever its job has spent on that day.
+    """
+    limits, attempt = state.job.limits, state.attempt_usd
+    day = attempt + (0.0 if state.request.scripted else state.day_before_usd)
     return min(
         Money(limits.cost_usd - attempt, "limits.cost_usd", limits.cost_usd),
         Money(limits.cost_usd_per_day - day, "limits.cost_usd_per_day", limits.cost_usd_per_day),

@@ -269,12 +269,17 @@ class RunFinished(Fact):
 
 
 class RunRetried(Fact):
-    """Open a finished run again as a further attempt, from its start."""
+    """Open a finished run again as a further attempt, from its start.
+
+    Attributes:
+        day_spent_usd: What the job has cost on this day, earlier attempts included; None in an old journal.
+    """
 
     kind: Literal["run_retried"] = "run_retried"
     attempt: int
     by: str
     not_before: AwareDatetime | None = None
+    day_spent_usd: float | None = None
 
 
 class DeliveryStarted(Fact):

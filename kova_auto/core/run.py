@@ -303,8 +303,10 @@ def _retried(state: RunState, event: RunRetried) -> RunState:
         raise _refuse(state, event, "the run has not finished")
     if event.attempt != state.attempt + 1:
         raise _refuse(state, event, f"attempt {event.attempt} does not follow {state.attempt}")
+    day_usd = state.day_before_usd + state.attempt_usd if event.day_spent_usd is None else event.day_spent_usd
     return replace(
         opened(state.request),
+        day_before_usd=day_usd,
         seq=state.seq,
         epoch=state.epoch,
         attempt=event.attempt,

@@ -108,6 +108,7 @@ class RunState:
         asides: What the model was told before replies of this attempt, by the iteration that follows.
         hurried: In this attempt it was told to come to an end.
         spent: What every call of a model has used, those that failed included.
+        day_before_usd: What the job had cost on its day when this attempt began.
         deaths: Workers lost in a row without a call having been finished; one that was cut off is not.
         ran_s: Running time of this attempt, seconds; suspended and dead stretches do not count.
         seen: Content hash of each file as the model last read or wrote it.
@@ -136,6 +137,7 @@ class RunState:
     asides: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     hurried: bool = False
     spent: tuple[Spent, ...] = ()
+    day_before_usd: float = 0.0
     denials: int = 0
     concludes: str | None = None
     seen: Mapping[str, BlobHash] = field(default_factory=dict)
@@ -181,6 +183,11 @@ class RunState:
     def attempt_spent(self) -> tuple[Spent, ...]:
         """Return what this attempt's calls of models have used, oldest first."""
         return tuple(spent for spent in self.spent if spent.attempt == self.attempt)
+
+    @property
+    def attempt_usd(self) -> float:
+        """Return what this attempt has cost; what was used at an unknown price counts nothing."""
+        return sum(spent.usage.cost_usd or 0.0 for spent in self.attempt_spent)
 
     @property
     def unsettled(self) -> CallState | None:
@@ -234,4 +241,4 @@ def replace(state: S, **changes: object) -> S:
 
 def opened(event: RunRequested) -> RunState:
     """Return the state of a run that has only been asked for."""
-    return RunState(request=event)
+    return RunState(request=event, day_before_usd=event.day_spent_usd)

@@ -11,8 +11,9 @@ import pytest
 from kova_auto.app.discovery import nobody
 from kova_auto.app.past import Past
 from kova_auto.app.pinning import Chain, Pinning
-from kova_auto.core.errors import ConfigError
+from kova_auto.core.errors import ConfigError, IllegalEventError
 from kova_auto.core.event import RunRequested
+from kova_auto.core.ids import RunId
 from kova_auto.core.job import Job
 from kova_auto.core.ports import Journal
 from kova_auto.core.provider import Provider, configured
@@ -152,6 +153,20 @@ async def test_a_run_by_hand_is_refused_once_the_day_is_spent(home: Home) -> Non
         f"{path}: 5.2500 USD were spent today (limits.cost_usd_per_day = 5) "
         "(raise it, or ask again after midnight in Europe/Berlin)"
     )
+
+
+async def test_a_further_attempt_is_refused_once_the_day_is_spent(home: Home) -> None:
+    home.settings(SETTINGS)
+    async with home.house(HandClock(NOON)) as house:
+        await kept(house.store.journal, ran("look@1", "small/s", cost_usd=1.0), ran("look@2", "small/s", cost_usd=3.5))
+        again = await house.control.retry(RunId("look@1"), "ann")
+        await kept(house.store.journal, ran("look@3", "small/s", cost_usd=0.5))
+        with pytest.raises(IllegalEventError) as caught:
+            await house.control.retry(RunId("look@2"), "ann")
+        state = await house.store.journal.load(RunId("look@1"))
+
+    assert (again.attempt, state.day_before_usd) == (2, 4.5)
+    assert str(caught.value) == "5.0000 USD were spent today (limits.cost_usd_per_day = 5)"
 
 
 async def test_a_script_is_played_on_a_day_that_is_spent(home: Home) -> None:

@@ -143,6 +143,6 @@ def ended(
     return RunFinished(at=when, outcome=outcome, answer=answer, previous=previous)
 
 
-def retried(attempt: int = 2, *, not_before: datetime | None = None) -> RunRetried:
+def retried(attempt: int = 2, *, not_before: datetime | None = None, day_spent_usd: float | None = None) -> RunRetried:
     """Open a finished run again."""
-    return RunRetried(at=NOW, attempt=attempt, by="ada", not_before=not_before)
+    return RunRetried(at=NOW, attempt=attempt, by="ada", not_before=not_before, day_spent_usd=day_spent_usd)

@@ -13,7 +13,7 @@ from kova_auto.core.message import Usage
 from kova_auto.core.pin import Capability, ModelPin
 from kova_auto.core.price import FREE, Price
 from kova_auto.core.run import RunState
-from tests.core.facts import answered, asks_for, begun, broke, ended, ran, retried, run_of
+from tests.core.facts import answered, asks_for, assembled, begun, broke, ended, ran, retried, run_of
 from tests.support import a_job, says
 
 TWO_REPLIES = [*asks_for("bash"), *ran(), *answered(says("Well.", tokens=5, cost_usd=0.25), 2)]
@@ -65,6 +65,16 @@ def test_every_attempt_has_its_own_budget_and_the_day_is_one_for_all() -> None:
 
     assert limited(iterations=1, tokens=600, cost_usd=0.1) == Room(600)
     assert limited(cost_usd_per_day=0.2) == over("0.2510 USD were spent (limits.cost_usd_per_day = 0.2)")
+
+
+def test_a_further_attempt_knows_what_others_have_spent_meanwhile() -> None:
+    state = run_of(TWO_REPLIES, ended(), retried(day_spent_usd=4.999), assembled(), pins=(DEAR,))
+
+    assert room(state) == over("0.0010 USD are left, and the next call would pass limits.cost_usd_per_day = 5")
+
+
+def test_a_script_is_played_to_its_end_on_a_day_that_is_spent() -> None:
+    assert room(run_of(begun(), scripted=True, day_spent_usd=6.0)) == Room()
 
 
 def test_a_reply_is_bounded_to_what_its_price_leaves_room_for() -> None:

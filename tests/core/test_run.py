@@ -264,6 +264,7 @@ def test_a_retry_begins_anew_and_keeps_what_happened() -> None:
         model_calls=2,
         usage=first.usage,
         spent=first.spent,
+        day_before_usd=0.002,
         not_before=at("07:00:00"),
         deliveries=first.deliveries,
     )
