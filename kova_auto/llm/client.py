@@ -38,6 +38,7 @@ from kova_auto.llm.wire import Wire
 
 CHECK_S: Final = 10.0
 _OURS: Final = frozenset({"content-length", "transfer-encoding"})  # They say where a body ends.
+_NO_PLACE: Final = (404, 405)
 _DEPLOYMENT: Final = re.compile(r"/deployments/[^/]+/\Z")  # Azure's: models are listed beside it
 
 Body = dict[str, JsonValue]
@@ -231,7 +232,9 @@ async def _problem(answer: httpx.Response, clock: Waiting) -> Problem:
     if answer.is_redirect:
         return Problem("it has moved: check its base_url")
     text = await complaint_of(answer, clock)
-    return problem_in(parsed(text)) or Problem("a page of HTML" if text.lstrip().startswith("<") else text)
+    if not text.lstrip().startswith("<"):
+        return problem_in(parsed(text)) or Problem(text)
+    return Problem("a page of HTML: check its base_url" if answer.status_code in _NO_PLACE else "a page of HTML")
 
 
 def _request_id(answer: httpx.Response) -> str:

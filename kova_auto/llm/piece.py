@@ -14,6 +14,7 @@ from kova_auto.llm.faults import failure_of, problem_in
 from kova_auto.llm.redaction import shown
 
 _QUOTED: Final = 200
+HTML: Final = "answered with a page of HTML: check its base_url"
 
 
 def _no_number(text: str) -> float:
@@ -42,5 +43,7 @@ def object_in(provider: Provider, data: str) -> dict[str, JsonValue]:
 
 
 def _malformed(provider: Provider, wanted: str, data: str) -> ModelUnavailableError:
+    if data.lstrip().startswith("<"):
+        return ModelUnavailableError(f"{provider.name} {HTML}", fault=Fault.MALFORMED)
     said = shown(provider, data[:2_000])[:_QUOTED]  # Cut last: half a key would not be known for one.
     return ModelUnavailableError(f"{provider.name} sent a piece that is no {wanted}: {said}", fault=Fault.MALFORMED)

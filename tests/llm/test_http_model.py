@@ -15,6 +15,7 @@ import pytest
 import trustme
 
 from kova_auto.core.errors import ContextOverflowError, ModelError, ModelRefusedError, ModelUnavailableError
+from kova_auto.core.fault import Fault
 from kova_auto.core.message import ReplyDone, TextDelta
 from kova_auto.core.provider import Timeouts
 from kova_auto.llm.client import HttpModel
@@ -222,6 +223,7 @@ async def test_a_certificate_of_nobody_known_is_refused() -> None:
         (refuses(400, {"error": {"message": "bad", "code": "x"}}), ModelRefusedError, "bad (x)"),
         (refuses(401, {"error": {"message": f"bad key {KEY}"}}), ModelRefusedError, "bad key [key]"),
         (refuses(403, b"<html>no</html>"), ModelRefusedError, "a page of HTML"),
+        (refuses(404, b"<html>no</html>"), ModelRefusedError, "a page of HTML: check its base_url"),
         (refuses(404, {"error": "model 'm-1' not found"}), ModelRefusedError, "model 'm-1' not found"),
         (refuses(422, {"detail": "bad"}), ModelRefusedError, "bad"),
         (refuses(307, location="http://127.0.0.1:9/"), ModelRefusedError, "it has moved: check its base_url"),
@@ -274,6 +276,12 @@ async def test_when_to_ask_again_comes_from_the_headers() -> None:
 async def test_a_success_with_an_error_inside_is_an_error(body: bytes, kind: type[ModelError]) -> None:
     async with asking(streams(body) if body else streams()) as (model, _):
         assert type(await failure_of(model)) is kind
+
+
+async def test_a_page_instead_of_a_stream_says_where_to_look() -> None:
+    async with asking(streams(b"<html><body>Welcome</body></html>")) as (model, _):
+        error = await failure_of(model)
+    assert (error.fault, str(error)) == (Fault.MALFORMED, "acme answered with a page of HTML: check its base_url")
 
 
 async def test_one_json_body_instead_of_a_stream_is_a_reply() -> None:
