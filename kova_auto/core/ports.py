@@ -91,13 +91,20 @@ class Journal(Protocol):
         """Return the facts behind position `after`, with their positions, oldest first."""
 
     async def append(
-        self, state: RunState, event: Event, *, epoch: int | None = None, blobs: Sequence[bytes] = ()
+        self,
+        state: RunState,
+        event: Event,
+        *,
+        first: Sequence[Event] = (),
+        epoch: int | None = None,
+        blobs: Sequence[bytes] = (),
     ) -> RunState:
-        """Write one fact and the blobs it points to; fold in what others wrote since `state`.
+        """Write a fact and the blobs it points to; fold in what others wrote since `state`.
 
         Args:
             state: As this writer last saw it; it may be out of date.
             event: The fact.
+            first: Facts that come before it and are written with it: all of them, or none.
             epoch: Of the worker that holds the run; None for a person, the courier, a clock.
             blobs: Contents to be kept in the same transaction.
 

@@ -17,7 +17,19 @@ from kova_auto.core import limits
 from kova_auto.core.errors import FencedError
 from kova_auto.core.ids import RunId
 from kova_auto.core.ports import Unavailable
-from kova_auto.core.step import Acting, AwaitApproval, AwaitUntil, Rest, Resting, Step, next_step, settles
+from kova_auto.core.step import (
+    Acting,
+    AssembleContext,
+    AwaitApproval,
+    AwaitUntil,
+    Finish,
+    Recover,
+    Rest,
+    Resting,
+    Step,
+    next_step,
+    settles,
+)
 from kova_auto.engine.bells import Bells, Ear
 from kova_auto.engine.dispatch import Advanced
 from kova_auto.engine.pen import OvertakenError, Pen
@@ -90,6 +102,10 @@ async def _cut_off(task: asyncio.Future[_T]) -> None:
         raise cancelled
 
 
+_UNANNOUNCED = (AssembleContext, Recover, Finish)
+"""Steps that touch the world before their first fact."""
+
+
 class _Drive:
     """Hold what one stretch of driving needs, from taking the lease to giving it back."""
 
@@ -103,11 +119,14 @@ class _Drive:
 
     async def run(self) -> Advanced:
         try:
-            return await self._steps()
+            advanced = await self._steps()
+            if not self._tenure.over.done():
+                await self._pen.flush()
         finally:
             self._ending.cancel()
             self._ringing.cancel()
             await self._tenure.give_back(ended=self._pen.state.finished is not None)
+        return advanced
 
     async def _steps(self) -> Advanced:
         step: Step
@@ -128,6 +147,8 @@ class _Drive:
 
     async def _step(self, step: Acting) -> None:
         """Do one step; where it is cut off, its generator is closed and its effects are left in doubt."""
+        if isinstance(step, _UNANNOUNCED):
+            await self._pen.flush()
         async with aclosing(perform(step, self._pen.state, self._world)) as entries:
             goes_on = True
             while goes_on:

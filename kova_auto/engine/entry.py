@@ -10,10 +10,16 @@ from kova_auto.core.event import CallStarted, Event, ModelCallStarted, ProcessSt
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Hold one fact to be written, with the blobs it points to."""
+    """Hold one fact to be written, with the blobs it points to.
+
+    Attributes:
+        waits: Losing this fact would lose nothing that has happened: it may be written together with the next one,
+            at the latest before anything happens again.
+    """
 
     event: Event
     blobs: tuple[bytes, ...] = ()
+    waits: bool = False
 
     @property
     def announces(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
@@ -30,25 +31,49 @@ class Pen:
     While the journal does not answer it is asked again, for as long as the run is this worker's and the service goes
     on; then JournalBusyError is raised.
 
+    What may wait is written together with the next fact that may not; nobody else sees it before.
+
     Attributes:
-        state: With everything that this worker has written or taken in.
+        state: With everything that this worker has written, is about to write, or has taken in.
     """
 
     def __init__(self, state: RunState, world: World, bells: Bells, tenure: Tenure, ending: asyncio.Event) -> None:
         """Begin with the state as it was acquired; `ending` is set when the service ends at once."""
-        self.state = state
+        self.state = self._written = state
+        self._held: list[Entry] = []
         self._world, self._bells, self._tenure, self._ending = world, bells, tenure, ending
         self._mark()
 
     async def write(self, entry: Entry) -> None:
-        """Write one fact.
+        """Write one fact, at once or with the next.
 
         Raises:
             OvertakenError: It cannot follow what somebody else has written.
         """
         await self.heed_clock()
-        await self._insist(entry)
-        self._bells.told(self.state.run_id)
+        self._held.append(entry)
+        if entry.waits and self._follows(entry):
+            self._mark()
+        else:
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Write what waits; does nothing where nothing does.
+
+        Raises:
+            OvertakenError: It cannot follow what somebody else has written.
+        """
+        held, self._held = self._held, []
+        if held:
+            await self._insist(held)
+            self._bells.told(self.state.run_id)
+
+    def _follows(self, entry: Entry) -> bool:
+        try:
+            self.state = apply(self.state, entry.event)
+        except IllegalEventError:  # The journal knows better whether that is so.
+            return False
+        return True
 
     async def heed_clock(self) -> None:
         """Write down that the clock was set or the machine slept, where that is so: it was not running time."""
@@ -56,10 +81,15 @@ class Pen:
         now, ran_s = clock.now(), clock.steady_s() - self._wrote_s
         if abs((now - self._wrote_at).total_seconds() - ran_s) > UNSTEADY_S:
             LOG.info("run %s: the clock was moved, or the machine slept", self.state.run_id)
-            await self._insist(Entry(ClockMoved(at=now, ran_s=ran_s)))
+            self._held.append(Entry(ClockMoved(at=now, ran_s=ran_s)))
+            await self.flush()
 
     async def fold_in(self) -> list[Event]:
-        """Take in what has been written since, and return it."""
+        """Take in what others have written since, and return it."""
+        await self.flush()
+        return await self._taken_in()
+
+    async def _taken_in(self) -> list[Event]:
         while True:
             try:
                 return await self._since()
@@ -67,39 +97,47 @@ class Pen:
                 await self._wait(exc)
 
     async def _since(self) -> list[Event]:
-        placed = await self._world.journal.events(self.state.run_id, after=self.state.seq)
+        placed = await self._world.journal.events(self._written.run_id, after=self._written.seq)
         since = [event for _, event in placed]
-        self._know(reduce(apply, since, self.state))
+        self._know(reduce(apply, since, self._written))
         return since
 
-    async def _insist(self, entry: Entry) -> None:
-        while not await self._is_written(entry):
-            continue
+    async def _insist(self, entries: Sequence[Entry]) -> None:
+        try:
+            while not await self._are_written(entries):
+                continue
+        except OvertakenError:
+            if len(entries) == 1:
+                raise
+            for entry in entries:  # What can follow all the same is not lost.
+                await self._insist([entry])
         self._mark()
 
-    async def _is_written(self, entry: Entry) -> bool:
-        """Try to write a fact; say whether it is in the journal now."""
-        journal, epoch = self._world.journal, self._tenure.epoch
+    async def _are_written(self, entries: Sequence[Entry]) -> bool:
+        """Try to write facts; say whether they are in the journal now."""
+        journal, epoch, last = self._world.journal, self._tenure.epoch, entries[-1].event
+        first, blobs = [entry.event for entry in entries[:-1]], [blob for entry in entries for blob in entry.blobs]
         try:
-            self._know(await journal.append(self.state, entry.event, epoch=epoch, blobs=entry.blobs))
+            self._know(await journal.append(self._written, last, first=first, epoch=epoch, blobs=blobs))
         except JournalBusyError as exc:
             try:
                 await self._wait(exc)
             except JournalBusyError:
-                if entry.event in await self._since():  # With the run's last fact its lease is over, too.
+                if last in await self._since():  # With the run's last fact its lease is over, too.
                     return True
                 raise
-            return entry.event in await self.fold_in()  # It may have been written, and only the answer was lost.
+            return last in await self._taken_in()  # They may have been written, and only the answer was lost.
         except IllegalEventError as exc:
-            since = await self.fold_in()
+            since = await self._taken_in()
             if not since:
                 raise
-            if entry.event not in since:
+            if last not in since:
                 raise OvertakenError from exc
         return True
 
     def _know(self, state: RunState) -> None:
-        self.state, self._tenure.seen = state, state.seq
+        self.state = self._written = state
+        self._tenure.seen = state.seq
 
     def _mark(self) -> None:
         """Remember when this worker's last fact was written, by both clocks."""

@@ -120,7 +120,7 @@ async def _assemble(state: RunState, world: World) -> Entries:
         return
     try:
         await world.prepare(state)
-        entry = Entry(_context(state, world))
+        entry = Entry(_context(state, world), waits=True)
     except ConfigError as exc:
         entry = _unable(Outcome.FAILED, str(exc), world)
     yield entry
@@ -159,7 +159,7 @@ async def _adjudicate(step: Adjudicate, state: RunState, senses: Senses) -> Entr
         )
     else:
         verdict = adjudicate(facts, policy)
-    yield Entry(CallAdjudicated(at=senses.clock.now(), call_id=step.call_id, verdict=verdict))
+    yield Entry(CallAdjudicated(at=senses.clock.now(), call_id=step.call_id, verdict=verdict), waits=True)
 
 
 async def _ask(step: AskPerson, state: RunState, senses: Senses) -> Entries:
@@ -175,7 +175,8 @@ async def _expire(step: ExpireApproval, senses: Senses) -> Entries:
 
 
 async def _refuse(step: Refuse, senses: Senses) -> Entries:
-    yield Entry(CallFinished(at=senses.clock.now(), call_id=step.call_id, result=told(step.status, step.reason)))
+    result = told(step.status, step.reason)
+    yield Entry(CallFinished(at=senses.clock.now(), call_id=step.call_id, result=result), waits=True)
 
 
 async def _execute(step: Execute, state: RunState, world: World) -> Entries:
@@ -198,7 +199,8 @@ async def _execute(step: Execute, state: RunState, world: World) -> Entries:
                 case WriteAnnounced():
                     yield Entry(WritePlanned(at=now, call_id=step.call_id, change=fact.change), fact.blobs)
                 case ToolOutput():
-                    yield Entry(CallFinished(at=now, call_id=step.call_id, result=fact.result), fact.blobs)
+                    again = world.toolbox.replay_safe(known.call.tool) and not fact.blobs
+                    yield Entry(CallFinished(at=now, call_id=step.call_id, result=fact.result), fact.blobs, again)
 
 
 async def _recover(step: Recover, state: RunState, world: World) -> Entries:

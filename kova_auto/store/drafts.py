@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from kova_auto.core.errors import FencedError, IllegalEventError
@@ -14,21 +15,22 @@ from kova_auto.core.view import RunRow, run_row
 from kova_auto.store.rows import changed
 
 _REMEMBERED = 1024
+Facts = tuple[tuple[Event, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Hold one fact that follows, and what is written because of it.
+    """Hold facts that follow, and what is written because of them.
 
     Attributes:
+        facts: Each with its JSON, in their order.
         row: The run's row afterwards.
         columns: Those of it that change.
     """
 
     before: RunState
     after: RunState
-    event: Event
-    text: str
+    facts: Facts
     row: RunRow
     columns: Mapping[str, Any]
 
@@ -39,24 +41,24 @@ class Drafts:
     def __init__(self) -> None:
         self._rows: dict[RunId, tuple[int, RunRow]] = {}
 
-    def draft(self, before: RunState, event: Event, text: str, epoch: int | None = None) -> Draft:
-        """Work out what writing a fact changes.
+    def draft(self, before: RunState, facts: Facts, epoch: int | None = None) -> Draft:
+        """Work out what writing facts changes.
 
         Raises:
             FencedError: `epoch` does not hold the run.
-            IllegalEventError: The fact cannot follow.
+            IllegalEventError: One of the facts cannot follow.
         """
         if epoch is not None and epoch != before.epoch:
             msg = f"run {before.run_id} was taken by another worker (epoch {before.epoch}, this one has {epoch})"
             raise FencedError(msg)
-        after = apply(before, event)
+        after = reduce(apply, (event for event, _ in facts), before)
         row = run_row(after)
-        return Draft(before, after, event, text, row, changed(self._row(before), row))
+        return Draft(before, after, facts, row, changed(self._row(before), row))
 
-    def early(self, state: RunState, event: Event, text: str, epoch: int | None) -> Draft | None:
+    def early(self, state: RunState, facts: Facts, epoch: int | None) -> Draft | None:
         """Work out the same outside the transaction; None where only the journal can tell whether it is refused."""
         try:
-            return self.draft(state, event, text, epoch)
+            return self.draft(state, facts, epoch)
         except (FencedError, IllegalEventError):
             return None
 

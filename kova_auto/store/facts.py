@@ -82,7 +82,7 @@ def _unknown(run_id: RunId) -> UnknownRunError:
 
 
 def append(connection: Connection, state: RunState, draft: Callable[[RunState], Draft], early: Draft | None) -> Draft:
-    """Write one fact; `draft` works out what it changes, `early` did so for `state` (None: refused there)."""
+    """Write facts; `draft` works out what they change, `early` did so for `state` (None: refused there)."""
     if early is not None and _write(connection, early):
         return early
     caught_up, *_ = _caught_up(connection, state)
@@ -111,7 +111,8 @@ def _write(connection: Connection, draft: Draft, lease: Mapping[str, object] | N
     }
     if _MOVE.change(connection, move) != 1:
         return False
-    _write_event(connection, after, draft.event, draft.text)
+    for seq, (event, text) in enumerate(draft.facts, before.seq + 1):
+        _write_event(connection, before.run_id, seq, event, text)
     if after.calls is not before.calls:
         was = approval_rows(before)
         save(connection, APPROVAL, (row for row in approval_rows(after) if row not in was))
@@ -124,8 +125,8 @@ def _write(connection: Connection, draft: Draft, lease: Mapping[str, object] | N
     return True
 
 
-def _write_event(connection: Connection, after: RunState, event: Event, text: str) -> None:
-    row = {"run_id": after.run_id, "seq": after.seq, "kind": event.kind, "v": event.v, "at": event.at, "body": text}
+def _write_event(connection: Connection, run_id: RunId, seq: int, event: Event, text: str) -> None:
+    row = {"run_id": run_id, "seq": seq, "kind": event.kind, "v": event.v, "at": event.at, "body": text}
     _WRITE.change(connection, row)
 
 
@@ -150,7 +151,7 @@ def open_run(connection: Connection, event: RunRequested, text: str) -> bool:
     row = {**values(run_row(state)), "head_seq": state.seq, "epoch": state.epoch}
     if not list(_opening(connection.dialect.name).rows(connection, row)):
         return False
-    _write_event(connection, state, event, text)
+    _write_event(connection, state.run_id, state.seq, event, text)
     return True
 
 
@@ -165,4 +166,4 @@ def acquire(
         return Unavailable.HELD
     event = RunAcquired(at=now, epoch=state.epoch + 1, worker=worker, lease_broken=owner is not None)
     held = {"lease_owner": worker, "lease_until": now + lease}
-    return _write_locked(connection, drafts.draft(state, event, dump(event)), held)
+    return _write_locked(connection, drafts.draft(state, ((event, dump(event)),)), held)

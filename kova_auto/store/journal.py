@@ -48,16 +48,22 @@ class SqlJournal:
         return await self._database.read(partial(facts.events, run_id=run_id, after=after))
 
     async def append(
-        self, state: RunState, event: Event, *, epoch: int | None = None, blobs: Sequence[bytes] = ()
+        self,
+        state: RunState,
+        event: Event,
+        *,
+        first: Sequence[Event] = (),
+        epoch: int | None = None,
+        blobs: Sequence[bytes] = (),
     ) -> RunState:
-        """Write one fact and the blobs it points to; fold in what others wrote since `state`."""
-        event, text = guarded(event, self._guard)
+        """Write a fact, those that come before it, and the blobs they point to; fold in what others wrote."""
+        written = tuple(guarded(one, self._guard) for one in (*first, event))
         kept = [await Blob.of(data) for data in blobs]
-        early = self._drafts.early(state, event, text, epoch)
+        early = self._drafts.early(state, written, epoch)
 
         def work(connection: Connection) -> Draft:
             contents.keep(connection, kept)
-            return facts.append(connection, state, lambda now: self._drafts.draft(now, event, text, epoch), early)
+            return facts.append(connection, state, lambda now: self._drafts.draft(now, written, epoch), early)
 
         return self._drafts.written(await self._database.write(work))
 

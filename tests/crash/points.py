@@ -57,11 +57,18 @@ class DyingJournal:
         return await self._journal.events(run_id, after)
 
     async def append(
-        self, state: RunState, event: Event, *, epoch: int | None = None, blobs: Sequence[bytes] = ()
+        self,
+        state: RunState,
+        event: Event,
+        *,
+        first: Sequence[Event] = (),
+        epoch: int | None = None,
+        blobs: Sequence[bytes] = (),
     ) -> RunState:
-        self._points.passed(f"before {event.kind}")
-        after = await self._journal.append(state, event, epoch=epoch, blobs=blobs)
-        self._points.passed(f"after {event.kind}")
+        kinds = " ".join(one.kind for one in (*first, event))
+        self._points.passed(f"before {kinds}")
+        after = await self._journal.append(state, event, first=first, epoch=epoch, blobs=blobs)
+        self._points.passed(f"after {kinds}")
         return after
 
     async def acquire(

@@ -47,13 +47,22 @@ class FlakyJournal(MemoryJournal):
         return await super().events(run_id, after)
 
     async def append(
-        self, state: RunState, event: Event, *, epoch: int | None = None, blobs: Sequence[bytes] = ()
+        self,
+        state: RunState,
+        event: Event,
+        *,
+        first: Sequence[Event] = (),
+        epoch: int | None = None,
+        blobs: Sequence[bytes] = (),
     ) -> RunState:
-        self._answer(event.kind)
-        if other := self.overtakes.pop(event.kind, None):
+        kinds = [one.kind for one in (*first, event)]
+        for kind in kinds:
+            self._answer(kind)
+        for other in [self.overtakes.pop(kind) for kind in kinds if kind in self.overtakes]:
             await super().append(state, other)
-        after = await super().append(state, event, epoch=epoch, blobs=blobs)
-        self._hear(event.kind)
+        after = await super().append(state, event, first=first, epoch=epoch, blobs=blobs)
+        for kind in kinds:
+            self._hear(kind)
         return after
 
     async def renew(self, run_id: RunId, *, epoch: int, now: datetime, lease: timedelta) -> Renewal:

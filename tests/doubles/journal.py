@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import reduce
 from typing import TypeVar
 
 from kova_auto.core.errors import FencedError, JournalError, UnknownRunError
@@ -74,17 +75,24 @@ class _Facts:
         return [(seq, load(text)) for seq, text in enumerate(texts, after + 1)]
 
     async def append(
-        self, state: RunState, event: Event, *, epoch: int | None = None, blobs: Sequence[bytes] = ()
+        self,
+        state: RunState,
+        event: Event,
+        *,
+        first: Sequence[Event] = (),
+        epoch: int | None = None,
+        blobs: Sequence[bytes] = (),
     ) -> RunState:
-        """Write one fact and the blobs it points to; fold in what others wrote since `state`."""
+        """Write a fact, those that come before it, and the blobs they point to; fold in what others wrote."""
         await asyncio.sleep(0)  # Others get their turn here, as they do in a real journal.
         current = self._state(state.run_id)
         if epoch is not None and epoch != current.epoch:
             msg = f"run {state.run_id} was taken by another worker (epoch {current.epoch}, this one has {epoch})"
             raise FencedError(msg)
-        after = apply(current, event)
+        after = reduce(apply, (*first, event), current)
         self._blobs.update((blob_hash(data), data) for data in blobs)
-        self._keep(state.run_id, event)
+        for one in (*first, event):
+            self._keep(state.run_id, one)
         return after
 
     async def acquire(

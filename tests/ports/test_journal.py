@@ -344,3 +344,28 @@ async def test_text_of_every_kind_comes_back_as_it_was(journal: Journal) -> None
     assert await journal.load(state.run_id) == finished
     assert finished.finished is not None
     assert finished.finished.answer == text
+
+
+async def test_facts_are_written_together_or_not_at_all(journal: Journal) -> None:
+    state = await taken(journal)
+    *first, last = a_started_call()
+    after = await journal.append(state, last, first=first, epoch=state.epoch)
+    again = [event for _, event in await journal.events(state.run_id, state.seq)]
+
+    assert again == [*first, last]
+    assert await journal.load(state.run_id) == after
+    with pytest.raises(IllegalEventError):
+        await journal.append(
+            after, last, first=[StopRequested(at=at("06:00:02"), outcome=Outcome.FAILED, reason="", by="")]
+        )
+    assert await journal.load(state.run_id) == after
+
+
+async def test_facts_that_are_written_together_follow_what_others_wrote(journal: Journal) -> None:
+    state = await taken(journal)
+    stop = StopRequested(at=at("06:00:02"), outcome=Outcome.CANCELLED, reason="", by="ada")
+    *first, last = a_started_call()
+    await journal.append(state, stop)
+    await journal.append(state, last, first=first, epoch=state.epoch)
+
+    assert [event for _, event in await journal.events(state.run_id, state.seq)] == [stop, *first, last]

@@ -1,0 +1,92 @@
+"""What a worker writes together, and what becomes of it where somebody else was first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kova_auto.core.approval.levels import Decision
+from kova_auto.core.event import ApprovalDecided, Event, StopRequested
+from kova_auto.core.ids import CallId, RunId
+from kova_auto.core.job import Outcome
+from kova_auto.core.run import RunState
+from kova_auto.engine.dispatch import Advanced
+from tests.doubles.flaky import FlakyJournal
+from tests.doubles.journal import MemoryJournal
+from tests.engine.worlds import RUN, Stage
+from tests.support import a_job, call, says
+
+
+class Writes(MemoryJournal):
+    """Remember which facts were written together."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.together: list[list[str]] = []
+
+    async def append(
+        self,
+        state: RunState,
+        event: Event,
+        *,
+        first: Sequence[Event] = (),
+        epoch: int | None = None,
+        blobs: Sequence[bytes] = (),
+    ) -> RunState:
+        self.together.append([one.kind for one in (*first, event)])
+        return await super().append(state, event, first=first, epoch=epoch, blobs=blobs)
+
+
+async def test_every_fact_is_written_before_anything_happens_that_it_comes_before() -> None:
+    journal = Writes()
+    stage = Stage(journal=journal)
+    await stage.opened(job=a_job(automation="workspace-write"))
+    assert await stage.advance(says("I look.", call("look"), call("change")), says("Well.")) is Advanced.DONE
+
+    assert journal.together == [
+        ["context_assembled", "model_call_started"],
+        ["model_replied", "call_adjudicated", "call_started"],
+        ["call_finished", "call_adjudicated", "call_started"],
+        ["call_finished"],  # It has changed something: nothing is waited for.
+        ["model_call_started"],
+        ["model_replied"],
+        ["run_finished"],
+    ]
+
+
+async def test_a_run_that_rests_has_written_everything() -> None:
+    journal = Writes()
+    stage = Stage(journal=journal)
+    await stage.opened(job=a_job(approval={"when_needed": "suspend"}))
+    assert await stage.advance(says("", call("change"))) is Advanced.SUSPENDED
+
+    assert journal.together[-1] == ["model_replied", "call_adjudicated", "approval_requested"]
+
+
+async def test_what_can_follow_is_written_although_somebody_else_was_first() -> None:
+    journal = FlakyJournal()
+    stage = Stage(journal=journal)
+    stop = StopRequested(at=stage.clock.now(), outcome=Outcome.CANCELLED, reason="enough", by="ada")
+    journal.overtakes["call_started"] = stop
+    await stage.opened()
+    assert await stage.advance(says("I look.", call("look")), says("Never said.")) is Advanced.DONE
+
+    kinds = await stage.kinds()
+    assert kinds.index("stop_requested") < kinds.index("model_replied")
+    assert await stage.ended() == (Outcome.CANCELLED, "enough")
+
+
+async def test_facts_that_nobody_else_let_follow_are_given_up_one_by_one() -> None:
+    journal = FlakyJournal()
+    stage = Stage(journal=journal)
+    await stage.opened(job=a_job(approval={"when_needed": "suspend", "timeout": "1h"}))
+    assert await stage.advance(says("", call("change"))) is Advanced.SUSPENDED
+    answer = ApprovalDecided(
+        at=stage.clock.now(), call_id=CallId("1.1"), decision=Decision.ONCE, by="ada", note="go on"
+    )
+    journal.overtakes["approval_decided"] = answer  # just before the time to answer is over
+    stage.clock.later(3601)
+    assert await stage.advance(says("", call("change")), says("Done.")) is Advanced.DONE
+
+    state = await journal.load(RunId(RUN))
+    assert state.calls[CallId("1.1")].decision == answer
+    assert stage.hands.done == ["1.1 change"]
