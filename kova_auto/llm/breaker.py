@@ -14,6 +14,7 @@ from typing import Final
 
 from kova_auto.core.errors import ModelError, ModelUnavailableError
 from kova_auto.core.fault import BUSY, TRANSIENT, Fault
+from kova_auto.core.patience import LONGEST_S
 
 PATIENCE_S: Final = 60.0  # that a call waits here; what takes longer is for its run to wait for
 FAILURES: Final = 5
@@ -105,7 +106,8 @@ class Breaker:
 
     def _failed(self, exc: ModelError, *, went_first: bool) -> None:
         self._failures += 1
-        rest = exc.retry_after_s if exc.fault in BUSY else None
+        asked = exc.retry_after_s if exc.fault in BUSY else None
+        rest = None if asked is None else min(asked, LONGEST_S)  # As long as a run would wait; then one may look again.
         if rest is None and (went_first or self._failures >= FAILURES):
             rest = min(FIRST_REST_S * 2.0 ** min(max(self._failures - FAILURES, 0), 10), LONGEST_REST_S)
         if rest:

@@ -86,6 +86,13 @@ async def test_a_long_rest_is_not_waited_for_and_nothing_is_asked(provider: Prov
     assert str(error) == f"acme is not to be asked for another 10000 s: {fault}"
 
 
+async def test_a_provider_that_asks_for_ever_is_looked_at_again_after_a_day(provider: Provider) -> None:
+    await provider.fails(busy(1e9))
+    await provider.time.passes(86_400)
+    await provider.succeeds()
+    await provider.succeeds()
+
+
 async def test_a_busy_answer_without_a_time_rests_nobody(provider: Provider) -> None:
     await provider.fails(busy())
     await provider.succeeds()
