@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from kova_auto.core.estimate import CHARS, IMAGE, PER_MESSAGE
 from kova_auto.core.message import AssistantMessage, ImagePart, ModelRequest, TextPart, Usage
-
-_CHARS: Final = 4  # per token, roughly, over languages and code
-_IMAGE: Final = 1_200
-_PER_MESSAGE: Final = 4
 
 
 def estimated(request: ModelRequest, written: int) -> Usage:
@@ -18,7 +13,7 @@ def estimated(request: ModelRequest, written: int) -> Usage:
         request: What was asked.
         written: Characters that the model wrote, reasoning and arguments included.
     """
-    return Usage(input_tokens=estimate(request), output_tokens=-(-written // _CHARS))
+    return Usage(input_tokens=estimate(request), output_tokens=-(-written // CHARS))
 
 
 def at_least(said: Usage | None, request: ModelRequest, written: int) -> Usage | None:
@@ -49,4 +44,4 @@ def estimate(request: ModelRequest) -> int:
             continue
         chars += sum(len(part.text) for part in message.parts if isinstance(part, TextPart))
         images += sum(isinstance(part, ImagePart) for part in message.parts)
-    return -(-chars // _CHARS) + images * _IMAGE + _PER_MESSAGE * len(request.messages)
+    return -(-chars // CHARS) + images * IMAGE + PER_MESSAGE * len(request.messages)
