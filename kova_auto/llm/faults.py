@@ -186,6 +186,8 @@ def failure_of(
     said = shown(provider, problem.message) or "without a word"
     text = f"{provider.name} {how}: {said}" + (f" ({shown(provider, codes)})" if codes else "")
     fault = fault_of(problem, status, too_large=too_large)
+    if fault is Fault.AUTH:
+        text += f"; look at api_key in [providers.{provider.name}]"
     after = problem.retry_after_s if retry_after_s is None else retry_after_s
     return _KINDS[fault](text, fault=fault, retry_after_s=after, status=status, request_id=request_id)
 

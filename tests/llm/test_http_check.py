@@ -64,7 +64,9 @@ async def test_what_is_not_good_is_named(answer: Answer, fault: Fault) -> None:
 
 async def test_the_key_is_not_in_the_error() -> None:
     async with asking(refuses(401, {"error": {"message": f"bad key {KEY}"}})) as (model, _):
-        with pytest.raises(ModelError, match=r"^acme answered 401: bad key \[key\]$"):
+        with pytest.raises(
+            ModelError, match=r"^acme answered 401: bad key \[key\]; look at api_key in \[providers.acme\]$"
+        ):
             await model.check()
 
 

@@ -221,8 +221,12 @@ async def test_a_certificate_of_nobody_known_is_refused() -> None:
     ("answer", "kind", "said"),
     [
         (refuses(400, {"error": {"message": "bad", "code": "x"}}), ModelRefusedError, "bad (x)"),
-        (refuses(401, {"error": {"message": f"bad key {KEY}"}}), ModelRefusedError, "bad key [key]"),
-        (refuses(403, b"<html>no</html>"), ModelRefusedError, "a page of HTML"),
+        (
+            refuses(401, {"error": {"message": f"bad key {KEY}"}}),
+            ModelRefusedError,
+            "bad key [key]; look at api_key in [providers.acme]",
+        ),
+        (refuses(403, b"<html>no</html>"), ModelRefusedError, "a page of HTML; look at api_key in [providers.acme]"),
         (refuses(404, b"<html>no</html>"), ModelRefusedError, "a page of HTML: check its base_url"),
         (refuses(404, {"error": "model 'm-1' not found"}), ModelRefusedError, "model 'm-1' not found"),
         (refuses(422, {"detail": "bad"}), ModelRefusedError, "bad"),

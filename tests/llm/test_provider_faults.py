@@ -309,14 +309,14 @@ def test_no_key_is_shown_whoever_wrote_it(message: str) -> None:
 def test_a_secret_header_is_not_shown_either() -> None:
     provider = PROVIDER.model_copy(update={"headers": {"api-key": "0123456789abcdef0123"}})
     text = str(failure_of(provider, Problem("denied for 0123456789abcdef0123"), 403))
-    assert text == "acme answered 403: denied for [key]"
+    assert text == "acme answered 403: denied for [key]; look at api_key in [providers.acme]"
 
 
 def test_a_secret_in_the_base_urls_query_is_not_shown_either() -> None:
     query = "api-version=2026-01-01&sig=0123%2Bdef"
     provider = PROVIDER.model_copy(update={"base_url": f"https://h.example.org/v1?{query}"})
     text = str(failure_of(provider, Problem("0123+def may not ask for 2026-01-01"), 403))
-    assert text == "acme answered 403: [key] may not ask for 2026-01-01"
+    assert text == "acme answered 403: [key] may not ask for 2026-01-01; look at api_key in [providers.acme]"
 
 
 def test_a_message_is_one_short_printable_line() -> None:
