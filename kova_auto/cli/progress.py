@@ -60,7 +60,7 @@ def progress(event: Event, state: RunState, ink: Ink) -> Iterator[str]:
         case RunRequested():
             yield _opened(event, ink)
             yield from _unpriced(event, ink)
-        case RunAcquired() if state.epoch > 1 and state.context:
+        case RunAcquired() if state.epoch > 1 and state.context and not _has_waited(event, state):
             yield ink("taken up again from exactly where it was", DIM)
         case RunRetried():
             yield f"{ink(f'attempt {event.attempt}', bold=True)}, asked for by {one_line(event.by, _VALUE)}"
@@ -109,6 +109,11 @@ def _opened(event: RunRequested, ink: Ink) -> str:
     if event.staged:
         facts.append(ink("staged: writes go to a copy, nothing is delivered", YELLOW))
     return f"run {ink(event.run_id, bold=True)}  {' · '.join(facts)}"
+
+
+def _has_waited(event: RunAcquired, state: RunState) -> bool:
+    """Say whether a run is only taken up after a wait that has been told already."""
+    return not event.lease_broken and state.failure is not None and state.failure.retry_at is not None
 
 
 def _unpriced(event: RunRequested, ink: Ink) -> Iterator[str]:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from kova_auto.cli.ink import Ink
 from kova_auto.cli.progress import doing, progress, summary
 from kova_auto.core.approval.levels import Decision
-from kova_auto.core.event import StopRequested
+from kova_auto.core.event import RunAcquired, StopRequested
 from kova_auto.core.job import Outcome
 from kova_auto.core.pin import ModelPin
 from kova_auto.core.price import FREE
+from kova_auto.core.run import apply
 from tests.story import Story
 from tests.support import a_job, a_request, at, call, says
 
@@ -87,6 +88,15 @@ def test_a_call_that_waits_and_its_answer_are_told() -> None:
 def test_only_a_run_that_had_begun_is_called_taken_up_again() -> None:
     story = Story().ends().again()
     assert lines(story, last=3) == ["attempt 2, asked for by ada"]
+
+
+def test_a_wait_that_is_over_is_told_by_what_follows() -> None:
+    story = Story().fails("overloaded", at("06:00:30"))
+    again = RunAcquired(at=at("06:00:30"), epoch=2, worker="one")
+    state = apply(story.state, again)
+    assert list(progress(again, state, Ink())) == []
+    broken = again.model_copy(update={"lease_broken": True})
+    assert list(progress(broken, state, Ink())) == ["taken up again from exactly where it was"]
 
 
 def test_the_end_that_somebody_asked_for_is_told() -> None:
