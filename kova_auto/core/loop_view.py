@@ -70,6 +70,7 @@ class Iteration(Value):
 
     Attributes:
         number: From 1, over all attempts.
+        model: That was asked last: the one that replied, where one did.
         intent: What it was trying to do, in the model's words; its calls' names where it said nothing.
         took_s: From the first call of the model to the last result, seconds.
         replied: False while the model has not answered.
@@ -118,6 +119,7 @@ class LoopView(Value):
 class _Round:
     key: tuple[int, int]  # attempt, iteration
     call: ModelCallStarted
+    model: str
     ended_at: datetime
     failures: list[ModelCallFailed] = field(default_factory=list)
     reply: ModelReplied | None = None
@@ -152,7 +154,9 @@ def _rounds(events: Sequence[Event]) -> list[_Round]:
             case RunRetried():
                 attempt = event.attempt
             case ModelCallStarted() if not rounds or rounds[-1].key != (attempt, event.iteration):
-                rounds.append(_Round((attempt, event.iteration), event, event.at))
+                rounds.append(_Round((attempt, event.iteration), event, event.model, event.at))
+            case ModelCallStarted():
+                rounds[-1].model = event.model
             case ModelReplied():
                 rounds[-1].reply, rounds[-1].ended_at = event, event.at
             case ModelCallFailed():
@@ -175,7 +179,7 @@ def _iteration(found: _Round, state: RunState) -> Iteration:
         attempt=attempt,
         began_at=found.call.at,
         took_s=max((found.ended_at - found.call.at).total_seconds(), 0.0),
-        model=found.call.model,
+        model=found.model,
         intent=_intent(reply) if reply else "",
         replied=reply is not None,
         tokens_in=used.input_tokens,

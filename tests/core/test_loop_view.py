@@ -13,6 +13,14 @@ from tests.story import Story
 from tests.support import a_request, at, call, says
 
 
+def test_an_iteration_is_of_the_model_that_replied() -> None:
+    story = Story(model="one/big").fails("gone")
+    story.model = "two/small"
+
+    (iteration,) = loop_view(story.says(says("Well.")).events).iterations
+    assert (iteration.model, len(iteration.failures)) == ("two/small", 1)
+
+
 def test_an_iteration_tells_what_it_tried_and_what_came_back() -> None:
     story = Story().says(says("I look.", call("look", path="a"), call("change"))).does("1.1", "seen").refuses("1.2")
     assert loop_view(story.events).iterations == (
