@@ -62,7 +62,7 @@ class HttpModel:
         self._concessions = Concessions(wire)
         self._breakers: dict[str, Breaker] = {}  # by model: providers count and limit each of them apart
         self._windows: dict[str, int | None] = {}
-        self._opened: httpx.AsyncHTTPTransport | None = None
+        self._opened: httpx.AsyncBaseTransport | None = None
         self._url: httpx.URL | None = None
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelChunk, None]:

@@ -1,6 +1,6 @@
 """Open connections to one provider, and say in our own words what became of them.
 
-httpx's transport is used without its client: no redirect, no cookie, no proxy of the environment, no log line.
+No client of httpx is used: no redirect, no cookie, no proxy of the environment, no log line.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ import certifi
 import httpx
 
 from kova_auto.core.provider import Provider
+from kova_auto.llm.http1 import Http1Transport
 
 
-def open_transport(provider: Provider) -> httpx.AsyncHTTPTransport:
+def open_transport(provider: Provider) -> httpx.AsyncBaseTransport:
     """Return what keeps connections; whoever opens it closes it."""
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=16, keepalive_expiry=30)
-    return httpx.AsyncHTTPTransport(verify=_tls_context(provider), trust_env=False, limits=limits)
+    return Http1Transport(_tls_context(provider))
 
 
 def _tls_context(provider: Provider) -> ssl.SSLContext:
     """Return what verifies the provider: the bundled authorities, whatever the environment says."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
     if provider.base_url.lower().startswith("https"):  # Reading them takes a while, and plain http needs none.
         context.load_verify_locations(certifi.where())
     return context

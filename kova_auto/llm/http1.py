@@ -1,0 +1,251 @@
+"""Speak HTTP/1.1 over connections that are kept: h11 reads and writes it, asyncio's transports carry it.
+
+A reply comes in hundreds of small chunks. Here they pass one layer, together where they came together; through
+httpx's own pool each passes eight on its own, which costs more than all else that a turn does with its model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, cast
+
+import h11
+import httpx
+
+MAX_HEAD_BYTES: Final = 65_536
+MAX_WAITING_BYTES: Final = 262_144
+MAX_KEPT: Final = 16
+KEPT_S: Final = 30.0
+
+
+class Http1Transport(httpx.AsyncBaseTransport):
+    """Hold the connections to one provider; use it in one event loop, and close it there."""
+
+    def __init__(self, tls: ssl.SSLContext) -> None:
+        """Take what verifies the provider, where its address is https."""
+        self._tls = tls
+        self._kept: list[_Link] = []
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Ask, over a connection that is free or a new one; closing the answer frees it.
+
+        Raises:
+            httpx.TransportError: There is no answer.
+        """
+        link = self._free(request.url) or await _connected(request, self._tls)
+        try:
+            link.send(request)
+            head = await link.head()
+        except BaseException:
+            link.close()
+            raise
+        headers = list(head.headers.raw_items())
+        return httpx.Response(head.status_code, headers=headers, stream=_Body(link, self._keep))
+
+    async def aclose(self) -> None:
+        """Close the connections that nobody uses; safe to call twice."""
+        links, self._kept = self._kept, []
+        for link in links:
+            link.close()
+        await asyncio.gather(*(link.gone for link in links))
+
+    def _free(self, url: httpx.URL) -> _Link | None:
+        """Return the connection that was used last; those that are over, or were not used for long, are let go."""
+        now = asyncio.get_running_loop().time()
+        alive = [link for link in self._kept if link.is_alive and now - link.kept_at < KEPT_S]
+        for link in self._kept:
+            if link not in alive:
+                link.close()
+        self._kept = alive
+        fits = [link for link in alive if link.origin == _origin(url)]
+        if not fits:
+            return None
+        alive.remove(fits[-1])
+        return fits[-1]
+
+    def _keep(self, link: _Link) -> None:
+        link.kept_at = asyncio.get_running_loop().time()
+        self._kept.append(link)
+        if len(self._kept) > MAX_KEPT:
+            self._kept.pop(0).close()
+
+
+Origin = tuple[str, str, int | None]
+
+
+def _origin(url: httpx.URL) -> Origin:
+    return url.scheme, url.host, url.port
+
+
+async def _connected(request: httpx.Request, tls: ssl.SSLContext) -> _Link:
+    url, timeout_s = request.url, request.extensions.get("timeout", {}).get("connect")
+    is_tls = url.scheme == "https"
+    if not is_tls and url.scheme != "http":
+        msg = f"wanted an http or https address, found {url.scheme!r}"
+        raise httpx.UnsupportedProtocol(msg)
+    host, port = url.raw_host.decode("ascii"), url.port or (443 if is_tls else 80)
+    try:
+        async with asyncio.timeout(timeout_s):
+            _, link = await asyncio.get_running_loop().create_connection(
+                lambda: _Link(_origin(url)), host, port, ssl=tls if is_tls else None, happy_eyeballs_delay=0.25
+            )
+    except TimeoutError as exc:
+        msg = f"no connection within {timeout_s} s"
+        raise httpx.ConnectTimeout(msg) from exc
+    except OSError as exc:
+        msg = "no connection"
+        raise httpx.ConnectError(msg) from exc
+    return link
+
+
+@contextmanager
+def _in_httpx_words() -> Iterator[None]:
+    try:
+        yield
+    except h11.RemoteProtocolError as exc:
+        raise httpx.RemoteProtocolError(str(exc)) from exc
+    except h11.LocalProtocolError as exc:
+        raise httpx.LocalProtocolError(str(exc)) from exc
+
+
+class _Link(asyncio.Protocol):
+    """Hold one connection, for one request after the other.
+
+    Attributes:
+        origin: What it is connected to.
+        kept_at: Since when nobody has used it, by the clock of its loop.
+        gone: Done when it is closed.
+    """
+
+    def __init__(self, origin: Origin) -> None:
+        self.origin, self.kept_at = origin, 0.0
+        self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
+        self._carrier: asyncio.Transport | None = None
+        self._came = bytearray()
+        self._over, self._error = False, cast("Exception | None", None)
+        self._more: asyncio.Future[None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        self._carrier = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Keep what came until it is asked for; where it is much, let the other side wait."""
+        self._came += data
+        if len(self._came) > MAX_WAITING_BYTES and self._carrier:
+            self._carrier.pause_reading()
+        self._wake()
+
+    def eof_received(self) -> bool:
+        """Take note that nothing more comes, and close."""
+        self._over = True
+        self._wake()
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Take note of how it ended."""
+        self._over, self._error = True, exc
+        self._wake()
+        if not self.gone.done():
+            self.gone.set_result(None)
+
+    @property
+    def is_alive(self) -> bool:
+        """Say whether another request can be made: nothing has come unasked, and nobody has hung up."""
+        return not (self._over or self._came or self._carrier is None or self._carrier.is_closing())
+
+    def close(self) -> None:
+        """Hang up; safe to call twice."""
+        if self._carrier:
+            self._carrier.abort()
+
+    def send(self, request: httpx.Request) -> None:
+        """Write a whole request at once."""
+        headers = [(name.lower(), value) for name, value in request.headers.raw]
+        with _in_httpx_words():
+            head = h11.Request(method=request.method, target=request.url.raw_path, headers=headers)
+            events: list[h11.Event] = [head, h11.Data(data=request.content), h11.EndOfMessage()]
+            data = [self._http.send(event) or b"" for event in events if not isinstance(event, h11.Data) or event.data]
+        if self._carrier:
+            self._carrier.write(b"".join(data))
+
+    async def head(self) -> h11.Response:
+        """Return the head of the answer."""
+        while not isinstance(event := await self._event(), h11.Response):
+            if not isinstance(event, h11.InformationalResponse):
+                msg = "the connection was closed before an answer"
+                raise httpx.RemoteProtocolError(msg)
+        return event
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """Yield the answer's body, as much at once as has come."""
+        while isinstance(event := await self._event(), h11.Data):
+            data = [bytes(event.data)]
+            while isinstance(following := self._next(), h11.Data):
+                data.append(bytes(following.data))
+            yield b"".join(data)
+            if isinstance(following, h11.EndOfMessage):
+                return
+
+    def renewed(self) -> bool:
+        """Be ready for another request; say whether that is possible."""
+        is_done = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
+        if not is_done or self._http.trailing_data[0] or not self.is_alive:
+            return False
+        self._http.start_next_cycle()
+        return True
+
+    async def _event(self) -> h11.Event:
+        while not isinstance(event := self._next(), h11.Event):
+            if event is h11.PAUSED:
+                msg = "it went over to another protocol"
+                raise httpx.RemoteProtocolError(msg)
+            while not self._came and not self._over:
+                self._more = asyncio.get_running_loop().create_future()
+                await self._more
+            self._take()
+        return event
+
+    def _next(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        with _in_httpx_words():
+            return self._http.next_event()
+
+    def _take(self) -> None:
+        """Hand over what came; where nothing did, the other side has hung up."""
+        if not self._came and self._error:
+            msg = "the connection was lost"
+            raise httpx.ReadError(msg) from self._error
+        with _in_httpx_words():
+            self._http.receive_data(bytes(self._came))
+        if len(self._came) > MAX_WAITING_BYTES and self._carrier:
+            self._carrier.resume_reading()
+        self._came.clear()
+
+    def _wake(self) -> None:
+        if self._more and not self._more.done():
+            self._more.set_result(None)
+
+
+class _Body(httpx.AsyncByteStream):
+    """Read one answer's body, and give its connection back where it has been read to its end."""
+
+    def __init__(self, link: _Link, keep: Callable[[_Link], None]) -> None:
+        self._link, self._keep, self._closed = link, keep, False
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._link.pieces()
+
+    async def aclose(self) -> None:
+        """Free the connection; safe to call twice."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._link.renewed():
+            self._keep(self._link)
+        else:
+            self._link.close()
+            await asyncio.shield(self._link.gone)
