@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
-from concurrent.futures import Executor
 from typing import Protocol, TypeVar
 
 from sqlalchemy import Connection
@@ -41,16 +39,3 @@ class Database(Protocol):
 def closed(place: str) -> JournalError:
     """Return what is raised for work that comes too late."""
     return JournalError(f"the database {place} is closed")
-
-
-async def in_thread(threads: Executor, place: str, do: Callable[[Work[T]], T], work: Work[T]) -> T:
-    """Have `do` run a piece of work on one of the threads.
-
-    Raises:
-        JournalError: The threads have ended.
-    """
-    try:
-        future = asyncio.get_running_loop().run_in_executor(threads, do, work)
-    except RuntimeError as exc:
-        raise closed(place) from exc
-    return await future

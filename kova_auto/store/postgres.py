@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 from sqlalchemy import URL, Engine, create_engine, make_url
 from sqlalchemy.exc import ArgumentError
 
 from kova_auto.core.errors import JournalError, SettingsError
-from kova_auto.store.database import T, Work, in_thread
+from kova_auto.store.database import T, Work
 from kova_auto.store.faults import database_errors
 from kova_auto.store.schema import ensure_schema, revision_of
+from kova_auto.store.threads import Threads
 
 CONNECTIONS = 16
 # A worker that is frozen inside a transaction must not keep a run's row from its successor.
@@ -35,7 +34,7 @@ class PostgresDatabase:
         parsed = _parse(url)
         self.place = f"{parsed.database} on {parsed.host or parsed.query.get('host', 'this machine')}"
         self._engine = _engine(parsed)
-        self._threads = ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="journal")
+        self._threads = Threads(CONNECTIONS, "journal", self.place)
         try:
             self._prepare(create=create)
         except BaseException:
@@ -44,7 +43,7 @@ class PostgresDatabase:
 
     async def write(self, work: Work[T]) -> T:
         """Return what `work` returned once it is committed."""
-        return await in_thread(self._threads, self.place, self._do, work)
+        return await self._threads.run(self._do, work)
 
     async def read(self, work: Work[T]) -> T:
         """Return what `work` found in what is committed."""
@@ -52,7 +51,7 @@ class PostgresDatabase:
 
     def close(self) -> None:
         """Finish what was begun and let go of every connection."""
-        self._threads.shutdown()
+        self._threads.end()
         self._engine.dispose()
 
     def _prepare(self, *, create: bool) -> None:

@@ -80,7 +80,7 @@ class Prepared:
 
 def driver_of(connection: Connection) -> sqlite3.Connection:
     """Return SQLite's own connection under one of SQLAlchemy's."""
-    return cast("sqlite3.Connection", connection.connection.driver_connection)
+    return cast("sqlite3.Connection", connection.connection.dbapi_connection)
 
 
 def _bind(kind: TypeEngine[Any], dialect: Dialect) -> Turn | None:

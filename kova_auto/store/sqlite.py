@@ -7,7 +7,6 @@ import os
 import sqlite3
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -15,10 +14,11 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, NullPool, StaticPool, create_engine
 
 from kova_auto.core.errors import JournalError
-from kova_auto.store.database import T, Work, in_thread
+from kova_auto.store.database import T, Work
 from kova_auto.store.faults import database_errors
 from kova_auto.store.prepared import driver_of
 from kova_auto.store.schema import ensure_schema
+from kova_auto.store.threads import Threads
 from kova_auto.store.transaction import transaction
 from kova_auto.store.writer import GroupWriter
 
@@ -61,7 +61,7 @@ class SqliteDatabase:
         )
         self._idle: deque[Connection] = deque()
         self._writer = GroupWriter(connection, driver, self.place)
-        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="journal-reader")
+        self._readers = Threads(READERS, "journal-reader", self.place)
         logger.info("the journal is %s (SQLite %s)", path, sqlite3.sqlite_version)
 
     async def write(self, work: Work[T]) -> T:
@@ -70,11 +70,11 @@ class SqliteDatabase:
 
     async def read(self, work: Work[T]) -> T:
         """Return what `work` found in what is committed."""
-        return await in_thread(self._readers, self.place, self._read, work)
+        return await self._readers.run(self._read, work)
 
     def close(self) -> None:
         """Write what waits, empty the log into the database, and let go of the file."""
-        self._readers.shutdown()
+        self._readers.end()
         while self._idle:
             self._idle.pop().close()
         self._reading.dispose()  # Before the writer, for the last to leave checkpoints.
