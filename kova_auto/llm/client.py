@@ -64,6 +64,7 @@ class HttpModel:
         self._windows: dict[str, int | None] = {}
         self._opened: httpx.AsyncBaseTransport | None = None
         self._url: httpx.URL | None = None
+        self._worded: dict[bool, httpx.Headers] = {}
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelChunk, None]:
         """Yield the reply as it arrives; the last chunk is `ReplyDone`.
@@ -164,16 +165,24 @@ class HttpModel:
     def _request(
         self, method: str, url: httpx.URL | str, timeouts: Timeouts, content: bytes | None = None
     ) -> httpx.Request:
-        headers = {
-            "user-agent": f"kova-auto/{__version__}",
-            "accept": "application/json" if content is None else "text/event-stream",
-            "accept-encoding": "identity",
-            **({} if content is None else {"content-type": "application/json"}),
-            **self._wire.headers(self._provider),
-            **self._headers,
-        }
+        headers = self._worded_headers(posts=content is not None)
         waits = {"connect": timeouts.connect_s, "read": None, "write": None, "pool": None}
         return httpx.Request(method, url, headers=headers, content=content, extensions={"timeout": waits})
+
+    def _worded_headers(self, *, posts: bool) -> httpx.Headers:
+        """Return what every request of a kind says of itself; worded once."""
+        if posts not in self._worded:
+            self._worded[posts] = httpx.Headers(
+                {
+                    "user-agent": f"kova-auto/{__version__}",
+                    "accept": "text/event-stream" if posts else "application/json",
+                    "accept-encoding": "identity",
+                    **({"content-type": "application/json"} if posts else {}),
+                    **self._wire.headers(self._provider),
+                    **self._headers,
+                }
+            )
+        return self._worded[posts]
 
     def _check_url(self) -> str:
         parts = urlsplit(self._provider.url(self._wire.path))
