@@ -64,8 +64,7 @@ async def call_model(step: CallModel, state: RunState, senses: Senses) -> Entrie
         }
     )
     calls = tuple(_numbered(ask, step.iteration, index) for index, ask in enumerate(reply.calls, start=1))
-    replied = ModelReplied(at=senses.clock.now(), iteration=step.iteration, reply=clean, calls=calls)
-    yield Entry(replied, waits=bool(calls))
+    yield Entry(ModelReplied(at=senses.clock.now(), iteration=step.iteration, reply=clean, calls=calls))
 
 
 async def _reply(request: ModelRequest, model: str, state: RunState, senses: Senses, partial: list[str]) -> ModelReply:

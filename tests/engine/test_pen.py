@@ -44,7 +44,8 @@ async def test_every_fact_is_written_before_anything_happens_that_it_comes_befor
 
     assert journal.together == [
         ["context_assembled", "model_call_started"],
-        ["model_replied", "call_adjudicated", "call_started"],
+        ["model_replied"],  # It is paid for: it is not to be asked for again.
+        ["call_adjudicated", "call_started"],
         ["call_finished", "call_adjudicated", "call_started"],
         ["call_finished"],  # It has changed something: nothing is waited for.
         ["model_call_started"],
@@ -59,7 +60,7 @@ async def test_a_run_that_rests_has_written_everything() -> None:
     await stage.opened(job=a_job(approval={"when_needed": "suspend"}))
     assert await stage.advance(says("", call("change"))) is Advanced.SUSPENDED
 
-    assert journal.together[-1] == ["model_replied", "call_adjudicated", "approval_requested"]
+    assert journal.together[-2:] == [["model_replied"], ["call_adjudicated", "approval_requested"]]
 
 
 async def test_what_can_follow_is_written_although_somebody_else_was_first() -> None:
@@ -71,7 +72,7 @@ async def test_what_can_follow_is_written_although_somebody_else_was_first() -> 
     assert await stage.advance(says("I look.", call("look")), says("Never said.")) is Advanced.DONE
 
     kinds = await stage.kinds()
-    assert kinds.index("stop_requested") < kinds.index("model_replied")
+    assert kinds.index("stop_requested") < kinds.index("call_adjudicated")
     assert await stage.ended() == (Outcome.CANCELLED, "enough")
 
 
