@@ -37,7 +37,7 @@ _EVENTS = Prepared(
     .where(EVENT.c.run_id == bindparam("id"), EVENT.c.seq > bindparam("after"))
     .order_by(EVENT.c.seq)
 )
-_LOCKED = (
+_LOCKED = Prepared(
     select(RUN.c.lease_owner, RUN.c.lease_until).where(RUN.c.run_id == bindparam("id")).with_for_update()
 )  # SQLite has no such lock, and needs none: nobody else writes.
 _NO_LEASE = {"lease_owner": None, "lease_until": None}
@@ -132,12 +132,13 @@ def _write_event(connection: Connection, run_id: RunId, seq: int, event: Event, 
 
 def _caught_up(connection: Connection, state: RunState) -> tuple[RunState, str | None, datetime | None]:
     """Lock the run's row, fold in what others wrote, and say whose the lease is and until when."""
-    head = connection.execute(_LOCKED, {"id": state.run_id}).one_or_none()
-    if head is None:
+    found = list(_LOCKED.rows(connection, {"id": state.run_id}))
+    if not found:
         raise _unknown(state.run_id)
     for _, event in events(connection, state.run_id, state.seq):
         state = apply(state, event)
-    return state, head.lease_owner, head.lease_until
+    owner, until = found[0]
+    return state, owner, until
 
 
 @cache
