@@ -9,6 +9,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
+from functools import lru_cache
 from typing import Literal
 
 from kova_auto.core.approval.levels import ApprovalLevel, Mode
@@ -78,6 +79,7 @@ class Policy:
         return self.attended or self.when_needed == "suspend"
 
 
+@lru_cache(maxsize=256)  # Each call of a run is judged under the same policy.
 def policy_hash(policy: Policy) -> str:
     """Return the SHA-256 of the policy's canonical JSON, in hexadecimal; the same in every process."""
     body = {"v": HASH_VERSION} | {known.name: getattr(policy, known.name) for known in fields(policy)}
