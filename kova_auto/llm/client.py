@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import httpx
 from pydantic import JsonValue
+from pydantic_core import PydanticSerializationError, to_json
 
 from kova_auto import __version__
 from kova_auto.core.errors import ContextOverflowError, ModelError, ModelRefusedError, ModelUnavailableError
@@ -157,10 +158,9 @@ class HttpModel:
         return {**self._wire.encode(self._provider, request), **self._provider.extra_body, **more}
 
     def _post(self, body: Body) -> httpx.Request:
-        content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         if self._url is None:
             self._url = httpx.URL(self._provider.url(self._wire.path))
-        return self._request("POST", self._url, self._provider.timeouts, content)
+        return self._request("POST", self._url, self._provider.timeouts, _written(body))
 
     def _request(
         self, method: str, url: httpx.URL | str, timeouts: Timeouts, content: bytes | None = None
@@ -234,6 +234,14 @@ class HttpModel:
         if overflowed_silently(reply, said, self._window(model)):
             msg = f"{self._provider.name} answered a request that is larger than the window of {model}"
             raise ContextOverflowError(msg)
+
+
+def _written(body: Body) -> bytes:
+    """Return a body as JSON; half a character, which cannot be written, becomes a question mark."""
+    try:
+        return to_json(body)
+    except PydanticSerializationError:
+        return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
 
 
 async def _problem(answer: httpx.Response, clock: Waiting) -> Problem:
