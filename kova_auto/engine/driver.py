@@ -160,8 +160,10 @@ class _Drive:
         """Await one stretch of a step's work; where something ends it before, what was done at that moment counts."""
         task = asyncio.ensure_future(work)
         try:
-            while not task.done() and not await self._ends(step):
+            while not task.done():  # The step was chosen this moment: there is no reason yet to end it.
                 await self._woken(task, step)
+                if task.done() or await self._ends(step):
+                    break
         finally:
             await _cut_off(task)
         if task.cancelled():
