@@ -12,7 +12,7 @@ from kova_auto.core.event import Event
 from kova_auto.core.ids import RunId
 from kova_auto.core.run import RunState, apply
 from kova_auto.core.view import RunRow, run_row
-from kova_auto.store.rows import changed
+from kova_auto.store.rows import bare, changed
 
 _REMEMBERED = 1024
 Facts = tuple[tuple[Event, str], ...]
@@ -36,10 +36,10 @@ class Draft:
 
 
 class Drafts:
-    """Draft facts, and remember the last row of each run: what was written is never folded again."""
+    """Draft facts, and remember the last row of each run under way: what was written is never folded again."""
 
     def __init__(self) -> None:
-        self._rows: dict[RunId, tuple[int, RunRow]] = {}
+        self._rows: dict[RunId, tuple[int, tuple[object, ...]]] = {}
 
     def draft(self, before: RunState, facts: Facts, epoch: int | None = None) -> Draft:
         """Work out what writing facts changes.
@@ -64,11 +64,15 @@ class Drafts:
 
     def written(self, draft: Draft) -> RunState:
         """Remember the row of a draft that is committed, and return its state."""
+        after = draft.after
+        if after.finished:
+            self._rows.pop(after.run_id, None)
+            return after
         if len(self._rows) > _REMEMBERED:
             self._rows.clear()
-        self._rows[draft.after.run_id] = (draft.after.seq, draft.row)
-        return draft.after
+        self._rows[after.run_id] = (after.seq, bare(draft.row))
+        return after
 
-    def _row(self, state: RunState) -> RunRow:
+    def _row(self, state: RunState) -> tuple[object, ...]:
         seq, row = self._rows.get(state.run_id, (0, None))
-        return row if row is not None and seq == state.seq else run_row(state)
+        return row if row is not None and seq == state.seq else bare(run_row(state))

@@ -13,14 +13,17 @@ from sqlalchemy import Connection
 from kova_auto.core.errors import JournalError
 from kova_auto.core.event import Event, RunRequested, dump
 from kova_auto.core.ids import BlobHash, RunId
+from kova_auto.core.job import Job
 from kova_auto.core.ports import Renewal, Unavailable
 from kova_auto.core.run import RunState, opened
+from kova_auto.core.state import replace
 from kova_auto.store import blobs as contents
 from kova_auto.store import facts, leases
 from kova_auto.store.blobs import Blob
 from kova_auto.store.database import Database
 from kova_auto.store.drafts import Draft, Drafts
 
+_JOBS = 256
 Guard = Callable[[str], str]
 E = TypeVar("E", bound=Event)
 
@@ -31,6 +34,7 @@ class SqlJournal:
     def __init__(self, database: Database, guard: Guard) -> None:
         """Take the guard: the last look at an event's JSON, which returns it without what must not be written."""
         self._database, self._guard, self._drafts = database, guard, Drafts()
+        self._jobs: dict[str, Job] = {}
 
     async def open(self, event: RunRequested) -> tuple[RunState, bool]:
         """Open a run, or return the one of this id that is there already (then with False)."""
@@ -41,7 +45,17 @@ class SqlJournal:
 
     async def load(self, run_id: RunId) -> RunState:
         """Fold a run."""
-        return await self._database.read(partial(facts.state_of, run_id=run_id))
+        return self._sharing(await self._database.read(partial(facts.state_of, run_id=run_id)))
+
+    def _sharing(self, state: RunState) -> RunState:
+        """Have all runs of a job that has not changed share it: it is most of what a run holds."""
+        job, known = state.job, self._jobs.get(state.job.name)
+        if known == job:
+            return replace(state, request=state.request.model_copy(update={"job": known}))
+        if len(self._jobs) >= _JOBS:
+            self._jobs.clear()
+        self._jobs[job.name] = job
+        return state
 
     async def events(self, run_id: RunId, after: int = 0) -> Sequence[tuple[int, Event]]:
         """Return the facts behind position `after`, with their positions, oldest first."""
