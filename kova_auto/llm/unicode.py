@@ -39,6 +39,8 @@ class Pieces:
 
     def add(self, piece: str) -> str:
         """Take one piece; return what it adds, a torn character kept back until its other half comes."""
+        if not piece:
+            return ""
         if self._half or not is_sound(piece):
             piece = self._half + piece
             cut = len(piece) - ("\ud800" <= piece[-1] <= "\udbff")

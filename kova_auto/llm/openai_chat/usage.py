@@ -17,9 +17,17 @@ class UsageCount:
 
     def add(self, chunk: dict[str, JsonValue]) -> None:
         """Take the count of a chunk, if it holds one."""
-        for place in _places(chunk):
-            if isinstance(count := place.get("usage"), dict) and (usage := _usage(count)).tokens:
-                self.said = _larger(self.said, usage) if self.said else usage
+        self._add(chunk)
+        self._add(chunk.get("x_groq"))
+        if isinstance(choices := chunk.get("choices"), list):
+            for choice in choices:
+                self._add(choice)
+
+    def _add(self, place: JsonValue) -> None:
+        if not isinstance(place, dict) or "usage" not in place:  # Most hold none.
+            return
+        if isinstance(count := place["usage"], dict) and (usage := _usage(count)).tokens:
+            self.said = _larger(self.said, usage) if self.said else usage
 
     def usage(self, request: ModelRequest, written: int) -> Usage:
         """Return what was said, or an estimate.
@@ -29,12 +37,6 @@ class UsageCount:
             written: Characters that the model wrote, reasoning and arguments included.
         """
         return self.said or estimated(request, written)
-
-
-def _places(chunk: dict[str, JsonValue]) -> list[dict[str, JsonValue]]:
-    choices = chunk.get("choices")
-    found: list[JsonValue] = [chunk, chunk.get("x_groq"), *(choices if isinstance(choices, list) else [])]
-    return [place for place in found if isinstance(place, dict)]
 
 
 def _usage(count: dict[str, JsonValue]) -> Usage:
