@@ -1,4 +1,4 @@
-"""Speak HTTP/1.1 over connections that are kept: h11 reads and writes it, asyncio's transports carry it.
+"""Speak HTTP/1.1 over connections that are kept: h11 reads and writes heads, asyncio's transports carry them.
 
 A reply comes in hundreds of small chunks. Here they pass one layer, together where they came together; through
 httpx's own pool each passes eight on its own, which costs more than all else that a turn does with its model.
@@ -15,10 +15,14 @@ from typing import Final, cast
 import h11
 import httpx
 
+from kova_auto.llm.chunked import ChunkedBody
+
 MAX_HEAD_BYTES: Final = 65_536
 MAX_WAITING_BYTES: Final = 262_144
 MAX_KEPT: Final = 16
 KEPT_S: Final = 30.0
+_CHUNKED: Final = (b"transfer-encoding", b"chunked")
+_BODILESS: Final = (204, 304)
 
 
 class Http1Transport(httpx.AsyncBaseTransport):
@@ -42,8 +46,7 @@ class Http1Transport(httpx.AsyncBaseTransport):
         except BaseException:
             link.close()
             raise
-        headers = list(head.headers.raw_items())
-        return httpx.Response(head.status_code, headers=headers, stream=_Body(link, self._keep))
+        return httpx.Response(head.status_code, headers=list(head.headers), stream=_Body(link, self._keep))
 
     async def aclose(self) -> None:
         """Close the connections that nobody uses; safe to call twice."""
@@ -111,6 +114,10 @@ def _in_httpx_words() -> Iterator[None]:
         raise httpx.LocalProtocolError(str(exc)) from exc
 
 
+def _new_http() -> h11.Connection:
+    return h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
+
+
 class _Link(asyncio.Protocol):
     """Hold one connection, for one request after the other.
 
@@ -123,8 +130,9 @@ class _Link(asyncio.Protocol):
     def __init__(self, origin: Origin) -> None:
         self.origin, self.kept_at = origin, 0.0
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
+        self._http = _new_http()
         self._carrier: asyncio.Transport | None = None
+        self._chunked: ChunkedBody | None = None  # what reads the answer's body, where that is chunked
         self._came = bytearray()
         self._over, self._error = False, cast("Exception | None", None)
         self._more: asyncio.Future[None] | None = None
@@ -179,10 +187,26 @@ class _Link(asyncio.Protocol):
             if not isinstance(event, h11.InformationalResponse):
                 msg = "the connection was closed before an answer"
                 raise httpx.RemoteProtocolError(msg)
+        is_chunked = _CHUNKED in list(event.headers) and event.status_code not in _BODILESS
+        self._chunked = ChunkedBody() if is_chunked else None
         return event
 
-    async def pieces(self) -> AsyncIterator[bytes]:
+    def pieces(self) -> AsyncIterator[bytes]:
         """Yield the answer's body, as much at once as has come."""
+        return self._chunked_pieces(self._chunked) if self._chunked else self._other_pieces()
+
+    async def _chunked_pieces(self, body: ChunkedBody) -> AsyncIterator[bytes]:
+        data = self._http.trailing_data[0]
+        while True:
+            if piece := body.feed(data):
+                yield piece
+            if body.ended:
+                return
+            if not (data := await self._bytes()):
+                msg = "the connection was closed before the answer's end"
+                raise httpx.RemoteProtocolError(msg)
+
+    async def _other_pieces(self) -> AsyncIterator[bytes]:
         while isinstance(event := await self._event(), h11.Data):
             data = [bytes(event.data)]
             while isinstance(following := self._next(), h11.Data):
@@ -193,10 +217,11 @@ class _Link(asyncio.Protocol):
 
     def renewed(self) -> bool:
         """Be ready for another request; say whether that is possible."""
-        is_done = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
-        if not is_done or self._http.trailing_data[0] or not self.is_alive:
+        http, body = self._http, self._chunked
+        is_read, rest = (body.ended, body.rest) if body else (http.their_state is h11.DONE, http.trailing_data[0])
+        if not is_read or rest or http.our_state is not h11.DONE or not self.is_alive:
             return False
-        self._http.start_next_cycle()
+        self._http = _new_http()
         return True
 
     async def _event(self) -> h11.Event:
@@ -204,26 +229,28 @@ class _Link(asyncio.Protocol):
             if event is h11.PAUSED:
                 msg = "it went over to another protocol"
                 raise httpx.RemoteProtocolError(msg)
-            while not self._came and not self._over:
-                self._more = asyncio.get_running_loop().create_future()
-                await self._more
-            self._take()
+            data = await self._bytes()
+            with _in_httpx_words():
+                self._http.receive_data(data)
         return event
 
     def _next(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
         with _in_httpx_words():
             return self._http.next_event()
 
-    def _take(self) -> None:
-        """Hand over what came; where nothing did, the other side has hung up."""
+    async def _bytes(self) -> bytes:
+        """Return what came; nothing where the other side has hung up."""
+        while not self._came and not self._over:
+            self._more = asyncio.get_running_loop().create_future()
+            await self._more
         if not self._came and self._error:
             msg = "the connection was lost"
             raise httpx.ReadError(msg) from self._error
-        with _in_httpx_words():
-            self._http.receive_data(bytes(self._came))
-        if len(self._came) > MAX_WAITING_BYTES and self._carrier:
+        data = bytes(self._came)
+        if len(data) > MAX_WAITING_BYTES and self._carrier:
             self._carrier.resume_reading()
         self._came.clear()
+        return data
 
     def _wake(self) -> None:
         if self._more and not self._more.done():
