@@ -66,7 +66,9 @@ def llmock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Serve the judge; what it has seen before is forgotten at the start of each test."""
     base = f"http://127.0.0.1:{(port := free_port())}"
     log = tmp_path_factory.mktemp("llmock") / "log"
-    with served([BIN / "llmock", "serve", "--port", str(port)], f"{base}/_llmock/requests", log):
+    # A real model takes its time. What is sent at once is sent before the judge can see that we have hung up.
+    command: list[str | Path] = [BIN / "llmock", "serve", "--port", str(port), "--stream-chunk-delay-ms", "10"]
+    with served(command, f"{base}/_llmock/requests", log):
         yield base
 
 
