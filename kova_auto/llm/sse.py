@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 MAX_EVENT_BYTES: Final = 8 * 1024 * 1024
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
+_PLAIN: Final = re.compile(rb"(?:event: ?([^\r\n]*)\r?\n)?data: ?([^\r\n]*)\r?\n\r?\n")  # what nearly all events are
 _BOM: Final = b"\xef\xbb\xbf"
 _NAMED: Final = (b"event", b"data", b"id", b"retry")
 
@@ -65,16 +66,33 @@ class SseReader:
             self._after_cr = False
         if not piece:
             return []
+        events: list[SseEvent] = []
+        if not (self._size or self._name or len(piece) > self._limit):  # It begins where an event may begin.
+            piece = self._plain(piece, events)
+        self._lines(piece, events)
+        return events
+
+    def _plain(self, piece: bytes, events: list[SseEvent]) -> bytes:
+        """Read all events at once where each is as plain as can be; return what is still to be read."""
+        parts = _PLAIN.split(piece)
+        *between, rest = parts[::3]
+        if not between or any(between):
+            return piece
+        self._first_line, self._any, self._torn = False, True, []
+        for name, data in zip(parts[1::3], parts[2::3], strict=True):
+            called = name.decode("utf-8", "replace") if name else ""
+            events.append(SseEvent(called, data.decode("utf-8", "replace")))
+        return rest
+
+    def _lines(self, piece: bytes, events: list[SseEvent]) -> None:
         self._after_cr = piece.endswith(b"\r")
         first, *others = _LINE_END.split(piece)
         self._torn.append(first)
         self._grow(len(first))
-        events: list[SseEvent] = []
         for line in others:
             self._end_line(events)
             self._torn = [line]
             self._grow(len(line))
-        return events
 
     def close(self) -> list[SseEvent]:
         """Return the event that the stream's end completes, if there is one."""

@@ -76,6 +76,27 @@ def test_any_cut_of_a_stream_gives_the_same_events(cuts: list[int]) -> None:
     assert events_of(*pieces) == [SseEvent("x", '{"é": 1}'), *data("two", "a\n🚀", "last")]
 
 
+FRAMES = (
+    b"data: a\n\n",
+    b"data:\r\n\r\n",
+    b"event: x\ndata: b\n\n",
+    b"event:y\r\ndata: c\r\n\r\n",
+    b"data: \xc3\xff\n\n",
+    b"data: d\ndata: e\n\n",
+    b"event: z\n\n",
+    b"data: f\r\r",
+    b": ping\n\n",
+    b"id: 1\n",
+    b"xdata: g\n\n",
+    b"\n",
+)
+
+
+@given(st.lists(st.sampled_from(FRAMES)).map(b"".join))
+def test_what_is_read_at_once_is_read_as_byte_by_byte(stream: bytes) -> None:
+    assert events_of(stream) == events_of(*(stream[at : at + 1] for at in range(len(stream))))
+
+
 def test_an_event_without_end_is_refused_before_it_fills_the_memory() -> None:
     reader = SseReader(max_event_bytes=100)
     for _ in range(11):
