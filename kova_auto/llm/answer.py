@@ -23,8 +23,8 @@ DRAIN_S: Final = 0.2  # for the end of a body that is over, so that its connecti
 _DONE: Final = "[DONE]"
 
 
-async def events(answer: httpx.Response, decoder: Decoder, clock: Waiting) -> AsyncGenerator[SseEvent, None]:
-    """Yield the stream's events until there is nothing more to come."""
+async def events(answer: httpx.Response, decoder: Decoder, clock: Waiting) -> AsyncGenerator[list[SseEvent], None]:
+    """Yield the events that came together, until there is nothing more to come."""
     reader = SseReader()
     async with aclosing(_pieces(answer, clock, MAX_ANSWER_BYTES)) as pieces:
         while not decoder.closed:
@@ -35,11 +35,9 @@ async def events(answer: httpx.Response, decoder: Decoder, clock: Waiting) -> As
                     return  # The reply is whole; only bookkeeping is missing.
                 raise
             if piece is None:
-                for event in last_events(reader):
-                    yield event
+                yield last_events(reader)
                 return
-            for event in reader.feed(piece):
-                yield event
+            yield reader.feed(piece)
             if decoder.ended:
                 clock.shorten(AFTER_END_S)
         await _drain(pieces, clock)

@@ -31,11 +31,11 @@ from kova_auto.llm.estimate import at_least, estimate
 from kova_auto.llm.faults import Problem, failure_of, problem_in
 from kova_auto.llm.overflow import overflowed_silently
 from kova_auto.llm.retry_after import retry_after_s
-from kova_auto.llm.sse import EventTooLargeError
+from kova_auto.llm.sse import EventTooLargeError, SseEvent
 from kova_auto.llm.transport import open_transport, said_of
 from kova_auto.llm.unicode import mended
 from kova_auto.llm.waiting import Waiting
-from kova_auto.llm.wire import Wire
+from kova_auto.llm.wire import Decoder, Wire
 
 CHECK_S: Final = 10.0
 _OURS: Final = frozenset({"content-length", "transfer-encoding"})  # They say where a body ends.
@@ -80,13 +80,16 @@ class HttpModel:
             async with self._slots, self._breaker(request.model).turn() as turn, self._answer(request, clock) as answer:
                 request_id = _request_id(answer)
                 async with aclosing(events(answer, decoder, clock)) as stream:
-                    async for event in stream:
+                    async for together in stream:
                         before = decoder.progress
-                        for chunk in decoder.feed(event):
-                            yield chunk
+                        failure = _read(together, decoder)
                         if decoder.progress > before:
                             clock.progressed()
                             turn.answered()
+                        for chunk in decoder.shown():
+                            yield chunk
+                        if failure is not None:
+                            raise failure
                 reply = decoder.reply(request_id)
                 self._refuse_overflow(request.model, reply, decoder.spent)
         except ModelError as exc:
@@ -234,6 +237,16 @@ class HttpModel:
         if overflowed_silently(reply, said, self._window(model)):
             msg = f"{self._provider.name} answered a request that is larger than the window of {model}"
             raise ContextOverflowError(msg)
+
+
+def _read(together: list[SseEvent], decoder: Decoder) -> ModelError | None:
+    """Let events be read; return what went wrong, for what came before it is to be shown first."""
+    try:
+        for event in together:
+            decoder.feed(event)
+    except ModelError as exc:
+        return exc
+    return None
 
 
 def _written(body: Body) -> bytes:

@@ -25,12 +25,15 @@ class Decoder(Protocol):
     ended: bool
     closed: bool
 
-    def feed(self, event: SseEvent) -> list[ModelChunk]:
-        """Return what can be shown of an event.
+    def feed(self, event: SseEvent) -> None:
+        """Take one event.
 
         Raises:
             ModelError: The event says that something went wrong, or is not of this protocol.
         """
+
+    def shown(self) -> list[ModelChunk]:
+        """Return what can be shown of the events since this was asked last."""
 
     @property
     def written(self) -> int:

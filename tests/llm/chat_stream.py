@@ -88,9 +88,11 @@ def read_chunks(
     seen: list[ModelChunk] = []
     for piece in pieces:
         for event in reader.feed(piece):
-            seen.extend(decoder.feed(event))
+            decoder.feed(event)
+            seen += decoder.shown()
     for event in reader.close():
-        seen.extend(decoder.feed(event))
+        decoder.feed(event)
+        seen += decoder.shown()
     return seen, decoder.reply()
 
 

@@ -77,15 +77,19 @@ def read_chunks(
 ) -> tuple[list[ModelChunk], ModelReply]:
     reader, decoder = SseReader(), MessagesDecoder(provider, request or asks())
     events = [event for piece in pieces for event in reader.feed(piece)]
-    seen = [chunk for event in (*events, *reader.close()) for chunk in decoder.feed(event)]
+    seen: list[ModelChunk] = []
+    for event in (*events, *reader.close()):
+        decoder.feed(event)
+        seen += decoder.shown()
     return seen, decoder.reply()
 
 
 async def answered(*pieces: bytes) -> ModelReply:
     """Read the body of an answer as the client does."""
     decoder = MessagesDecoder(CLAUDE, asks())
-    async for event in answer_events(httpx.Response(200, stream=_Body(pieces)), decoder, Waiting(quick())):
-        decoder.feed(event)
+    async for events in answer_events(httpx.Response(200, stream=_Body(pieces)), decoder, Waiting(quick())):
+        for event in events:
+            decoder.feed(event)
     return decoder.reply()
 
 

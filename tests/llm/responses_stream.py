@@ -179,7 +179,10 @@ def read_stream(
     stream: bytes, provider: Provider = PROVIDER, request: ModelRequest | None = None
 ) -> tuple[list[ModelChunk], ModelReply]:
     decoder = ResponsesDecoder(provider, request or asks())
-    seen = [chunk for one in events_in(stream) for chunk in decoder.feed(one)]
+    seen: list[ModelChunk] = []
+    for one in events_in(stream):
+        decoder.feed(one)
+        seen += decoder.shown()
     return seen, decoder.reply()
 
 

@@ -152,6 +152,14 @@ async def test_what_was_shown_before_a_break_was_shown(end: Act) -> None:
             await anext(stream)
 
 
+async def test_what_came_together_with_what_ended_it_is_shown_first_and_as_one() -> None:
+    async with asking(streams(sse(delta(content="Half "), delta(content="an ans"), {"error": "busy"}))) as (model, _):
+        stream = model.stream(asks())
+        assert await anext(stream) == TextDelta(text="Half an ans")
+        with pytest.raises(ModelUnavailableError, match="busy"):
+            await anext(stream)
+
+
 @pytest.mark.parametrize("rest", [(Act.DROP,), (Act.CLOSE,), (b'data: {"usa', Act.CLOSE), (b'data: {"usa',)])
 async def test_a_break_after_the_finish_reason_costs_only_the_count(rest: tuple[bytes | Act, ...]) -> None:
     async with asking(streams(sse(delta(content="Hi."), delta("stop")), *rest)) as (model, _):

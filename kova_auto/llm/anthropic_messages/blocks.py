@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from kova_auto.core.message import CallRequest, ModelChunk, ReasoningDelta, TextDelta
+from kova_auto.core.message import CallRequest, ReasoningDelta, TextDelta
 from kova_auto.llm.arguments import parse_arguments, requested
+from kova_auto.llm.shown import Shown
 from kova_auto.llm.unicode import Pieces, mended
 
 Body = dict[str, JsonValue]
@@ -54,27 +55,28 @@ class Block:
         """Return how many characters the model wrote."""
         return self.written.size + self.arguments.size
 
-    def begin(self) -> list[ModelChunk]:
-        """Take what the start holds already; return what of it can be shown."""
+    def begin(self, shown: Shown) -> bool:
+        """Take what the start holds already, and show it; return whether it brings content."""
+        if self.kind == "tool_use":
+            shown.call(self.name)
         if self.kind not in ("text", "thinking"):
-            return []
-        return self._shown(self.written.add(text_of(self.start, self.kind)))
+            return True
+        return self._write(self.start, shown)
 
-    def add(self, delta: Body) -> tuple[bool, list[ModelChunk]]:
-        """Take one delta; return whether it brings content, and what of that can be shown."""
+    def add(self, delta: Body, shown: Shown) -> bool:
+        """Take one delta, and show it; return whether it brings content."""
         match text_of(delta, "type"), self.kind:
             case ("text_delta", "text") | ("thinking_delta", "thinking"):
-                shown = self._shown(self.written.add(text_of(delta, self.kind)))
-                return bool(shown), shown
+                return self._write(delta, shown)
             case "input_json_delta", _:
-                return bool(self.arguments.add(text_of(delta, "partial_json"))), []
+                return bool(self.arguments.add(text_of(delta, "partial_json")))
             case "signature_delta", "thinking":
                 self._signature = text_of(delta, "signature")
             case "citations_delta", "text":
                 self._citations.append(delta.get("citation"))
             case _:
                 self._odd = True
-        return False, []
+        return False
 
     def call(self, *, whole: bool) -> CallRequest:
         """Return the call that it is; one that was cut is never executable.
@@ -107,11 +109,13 @@ class Block:
                 args = parse_arguments(self.arguments.text())
                 return None if args is None else {**self.start, "input": args}
 
-    def _shown(self, piece: str) -> list[ModelChunk]:
-        if not piece:
-            return []
-        piece = self.lead + piece if self.written.size == len(piece) else piece
-        return [TextDelta(text=piece) if self.kind == "text" else ReasoningDelta(text=piece)]
+    def _write(self, said: Body, shown: Shown) -> bool:
+        piece = self.written.add(text_of(said, self.kind))
+        if piece:
+            is_first = self.written.size == len(piece)
+            kind = TextDelta if self.kind == "text" else ReasoningDelta
+            shown.add(kind, self.lead + piece if is_first else piece)
+        return bool(piece)
 
 
 def text_of(body: Body, key: str) -> str:

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from kova_auto.core.errors import ContextOverflowError, ModelUnavailableError
 from kova_auto.core.fault import Fault
-from kova_auto.core.message import CallDelta, CallRequest, ModelChunk, ModelReply, ModelRequest, Usage
+from kova_auto.core.message import CallRequest, ModelChunk, ModelReply, ModelRequest, Usage
 from kova_auto.core.provider import Provider
 from kova_auto.core.stop_reason import StopReason
 from kova_auto.llm.anthropic_messages.blocks import Block, Body, text_of
@@ -21,6 +21,7 @@ from kova_auto.llm.anthropic_messages.usage import UsageCount
 from kova_auto.llm.faults import Problem, failure_of, problem_in
 from kova_auto.llm.piece import object_in
 from kova_auto.llm.redaction import shown
+from kova_auto.llm.shown import Shown
 from kova_auto.llm.sse import SseEvent
 from kova_auto.llm.unicode import mended
 
@@ -47,27 +48,27 @@ class MessagesDecoder:
         self._provider, self._request = provider, request
         self._blocks: list[Block] = []
         self._at: dict[int, Block] = {}  # the latest of each index
-        self._usage = UsageCount()
+        self._usage, self._shown = UsageCount(), Shown()
         self._stop, self._detail = "", ""
         self._model, self._id = "", ""
 
-    def feed(self, event: SseEvent) -> list[ModelChunk]:
-        """Return what can be shown of an event.
+    def feed(self, event: SseEvent) -> None:
+        """Take one event.
 
         Raises:
             ModelError: The event says that something went wrong, or is not of this protocol.
         """
         if event.data.strip() == "[DONE]":  # Of gateways, and no end by itself.
             self.closed = True
-            return []
+            return
         said = self._said(event)
         match text_of(said, "type") or event.name:
             case "message_start":
                 self._begin(_body(said, "message"))
             case "content_block_start":
-                return self._open(said)
+                self._open(said)
             case "content_block_delta":
-                return self._grow(said)
+                self.progress += self._find(said).add(_body(said, "delta"), self._shown)
             case "content_block_stop":
                 self._find(said).closed = True
             case "message_delta":
@@ -76,10 +77,13 @@ class MessagesDecoder:
             case "message_stop":
                 self.ended = self.closed = True
             case "message":
-                return self._whole(said)
+                self._whole(said)
             case _:
                 pass  # A ping, or something newer than we are.
-        return []
+
+    def shown(self) -> list[ModelChunk]:
+        """Return what can be shown of the events since this was asked last."""
+        return self._shown.take()
 
     @property
     def written(self) -> int:
@@ -129,7 +133,7 @@ class MessagesDecoder:
         self._model, self._id = mended(text_of(message, "model")), mended(text_of(message, "id"))
         self._usage.add(message.get("usage"), final=whole)
 
-    def _open(self, said: Body) -> list[ModelChunk]:
+    def _open(self, said: Body) -> None:
         block = Block(_body(said, "content_block"))
         if not block.kind:
             self._give_up("began a block of no kind")
@@ -139,14 +143,7 @@ class MessagesDecoder:
         self._blocks.append(block)
         if isinstance(index := said.get("index"), int):
             self._at[index] = block
-        chunks = [CallDelta(name=block.name)] if block.kind == "tool_use" else block.begin()
-        self.progress += bool(chunks) or block.kind not in ("text", "thinking")
-        return list(chunks)
-
-    def _grow(self, said: Body) -> list[ModelChunk]:
-        brings, chunks = self._find(said).add(_body(said, "delta"))
-        self.progress += brings
-        return chunks
+        self.progress += block.begin(self._shown)
 
     def _find(self, said: Body) -> Block:
         index = said.get("index")
@@ -165,17 +162,15 @@ class MessagesDecoder:
         detail = ": ".join(filter(None, (text_of(details, "category"), text_of(details, "explanation"))))
         self._detail = shown(self._provider, detail) or self._detail
 
-    def _whole(self, message: Body) -> list[ModelChunk]:
+    def _whole(self, message: Body) -> None:
         """Take one JSON body instead of a stream."""
         self._begin(message, whole=True)
         content = message.get("content")
-        chunks: list[ModelChunk] = []
         for block in content if isinstance(content, list) else []:
-            chunks += self._open({"content_block": block})
+            self._open({"content_block": block})
             self._blocks[-1].closed = True
         self._end(message)
         self.closed = True
-        return chunks
 
     def _text(self, kind: str) -> str:
         return "".join(block.text for block in self._blocks if block.kind == kind)

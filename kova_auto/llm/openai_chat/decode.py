@@ -11,15 +11,7 @@ from pydantic import JsonValue
 
 from kova_auto.core.errors import ModelUnavailableError
 from kova_auto.core.fault import Fault
-from kova_auto.core.message import (
-    CallDelta,
-    ModelChunk,
-    ModelReply,
-    ModelRequest,
-    ReasoningDelta,
-    TextDelta,
-    Usage,
-)
+from kova_auto.core.message import ModelChunk, ModelReply, ModelRequest, ReasoningDelta, TextDelta, Usage
 from kova_auto.core.provider import Provider
 from kova_auto.core.stop_reason import StopReason
 from kova_auto.llm.faults import Problem, failure_of, problem_in
@@ -28,6 +20,7 @@ from kova_auto.llm.openai_chat.echo import kept_form, take
 from kova_auto.llm.openai_chat.usage import UsageCount
 from kova_auto.llm.piece import object_in
 from kova_auto.llm.redaction import shown
+from kova_auto.llm.shown import Kind, Shown
 from kova_auto.llm.sse import SseEvent
 from kova_auto.llm.unicode import Pieces, mended
 
@@ -58,30 +51,35 @@ class ChatDecoder:
         self.closed = False
         self._provider, self._request = provider, request
         self._text, self._reasoning, self._refusal = Pieces(), Pieces(), Pieces()
-        self._calls = Calls()
+        self._calls, self._shown = Calls(), Shown()
+        self._echo = provider.dialect.echo
         self._usage = UsageCount()
         self._kept: Chunk = {}
         self._finish = ""
         self._filtered: set[str] = set()
         self._model, self._id = "", ""
 
-    def feed(self, event: SseEvent) -> list[ModelChunk]:
-        """Return what can be shown of an event.
+    def feed(self, event: SseEvent) -> None:
+        """Take one event.
 
         Raises:
             ModelError: The event says that something went wrong, or is no chunk of this protocol.
         """
         if event.data.strip() == "[DONE]":
             self.closed = self.ended = True
-            return []
+            return
         chunk = self._chunk(event)
         self._usage.add(chunk)
         self._model = self._model or mended(_str(chunk.get("model")))
         self._id = self._id or mended(_str(chunk.get("id")))
         choices = chunk.get("choices")
-        if not isinstance(choices, list):
-            return []
-        return [part for choice in choices if isinstance(choice, dict) for part in self._choice(choice)]
+        for choice in choices if isinstance(choices, list) else ():
+            if isinstance(choice, dict):
+                self._choice(choice)
+
+    def shown(self) -> list[ModelChunk]:
+        """Return what can be shown of the events since this was asked last."""
+        return self._shown.take()
 
     @property
     def written(self) -> int:
@@ -129,53 +127,55 @@ class ChatDecoder:
         if problem := problem_in(said):
             raise failure_of(self._provider, problem)
 
-    def _choice(self, choice: Chunk) -> list[ModelChunk]:
+    def _choice(self, choice: Chunk) -> None:
         if choice.get("index") not in (0, None):
-            return []
+            return
         if "error" in choice:  # What a router says when the one behind it breaks off.
             self._refuse(choice)
         if filtered := choice.get("content_filter_results"):
             self._filtered |= _filtered(filtered)
-        delta = choice.get("delta", choice.get("message"))
-        chunks = self._delta(delta) if isinstance(delta, dict) else []
-        if finish := _str(choice.get("finish_reason")).lower():
-            self.ended = True
-            if _ENDS.get(self._finish, StopReason.END) not in _CUT:
-                self._finish = finish
-        return chunks
+        delta = choice.get("delta") if "delta" in choice else choice.get("message")
+        if isinstance(delta, dict) and delta:
+            self._delta(delta)
+        if finish := choice.get("finish_reason"):
+            self._end(_str(finish).lower())
 
-    def _delta(self, delta: Chunk) -> list[ModelChunk]:
+    def _end(self, finish: str) -> None:
+        self.ended = self.ended or bool(finish)
+        if finish and _ENDS.get(self._finish, StopReason.END) not in _CUT:
+            self._finish = finish
+
+    def _delta(self, delta: Chunk) -> None:
         text, thought = _content(delta.get("content"))
-        thought = thought or _str(delta.get("reasoning_content")) or _str(delta.get("reasoning"))
-        refusal = self._refusal.add(_str(delta.get("refusal")))
-        take(self._kept, delta, self._provider.dialect.echo)
-        chunks: list[ModelChunk] = []
-        if thought := self._reasoning.add(thought):
-            chunks.append(ReasoningDelta(text=thought))
-        if text := self._text.add(text):
-            chunks.append(TextDelta(text=text))
-        if refusal:
-            chunks.append(TextDelta(text=refusal))
-        self.progress += len(chunks)
-        chunks.extend(self._tool_calls(delta))
-        return chunks
+        if thought := thought or _first_text(delta, ("reasoning_content", "reasoning")):
+            self._say(self._reasoning, ReasoningDelta, thought)
+        if text:
+            self._say(self._text, TextDelta, text)
+        if refusal := _first_text(delta, ("refusal",)):
+            self._say(self._refusal, TextDelta, refusal)
+        take(self._kept, delta, self._echo)
+        if "tool_calls" in delta or "function_call" in delta:
+            self._tool_calls(delta)
 
-    def _tool_calls(self, delta: Chunk) -> list[ModelChunk]:
+    def _say(self, pieces: Pieces, kind: Kind, piece: str) -> None:
+        if piece := pieces.add(piece):
+            self._shown.add(kind, piece)
+            self.progress += 1
+
+    def _tool_calls(self, delta: Chunk) -> None:
         entries = delta.get("tool_calls")
         if not isinstance(entries, list):
             older = delta.get("function_call")
             entries = [{"index": 0, "function": older}] if isinstance(older, dict) else []
-        chunks: list[ModelChunk] = []
         for entry in entries:
             if not isinstance(entry, dict):
                 continue
             fragment = fragment_of(entry)
             slot, is_new = self._calls.add(fragment)
-            take(slot.extras, entry, self._provider.dialect.echo)
+            take(slot.extras, entry, self._echo)
             self.progress += is_new or bool(fragment.arguments)
             if is_new:
-                chunks.append(CallDelta(name=slot.name))
-        return chunks
+                self._shown.call(slot.name)
 
     def _stop(self) -> StopReason:
         has_calls = bool(self._calls.slots)
@@ -202,6 +202,10 @@ class ChatDecoder:
 
 def _str(value: JsonValue) -> str:
     return value if isinstance(value, str) else ""
+
+
+def _first_text(delta: Chunk, keys: tuple[str, ...]) -> str:
+    return next((value for key in keys if key in delta and isinstance(value := delta[key], str) and value), "")
 
 
 def _content(content: JsonValue) -> tuple[str, str]:

@@ -14,7 +14,6 @@ from pydantic import JsonValue
 from kova_auto.core.errors import ModelError, ModelUnavailableError
 from kova_auto.core.fault import Fault
 from kova_auto.core.message import (
-    CallDelta,
     CallRequest,
     ModelChunk,
     ModelReply,
@@ -32,6 +31,7 @@ from kova_auto.llm.openai_responses.items import CALLS, PARTS, Item, Items, item
 from kova_auto.llm.openai_responses.usage import usage_of
 from kova_auto.llm.piece import object_in
 from kova_auto.llm.redaction import shown
+from kova_auto.llm.shown import Shown
 from kova_auto.llm.sse import SseEvent
 
 # Events that bring text: the part of an item that it belongs to, and where its number stands.
@@ -67,7 +67,7 @@ class ResponsesDecoder:
         self.ended = False
         self.closed = False
         self._provider, self._request = provider, request
-        self._items = Items()
+        self._items, self._shown = Items(), Shown()
         self._output: list[Item] = []
         self._final: list[Item] = []
         self._cut: StopReason | None = None
@@ -75,24 +75,30 @@ class ResponsesDecoder:
         self._usage: Usage | None = None
         self._model, self._id = "", ""
 
-    def feed(self, event: SseEvent) -> list[ModelChunk]:
-        """Return what can be shown of an event.
+    def feed(self, event: SseEvent) -> None:
+        """Take one event.
 
         Raises:
             ModelError: The event says that something went wrong, or is none of this protocol.
         """
         if self.ended or event.data.strip() == "[DONE]":
             self.closed = True
-            return []
+            return
         body = object_in(self._provider, event.data)
         kind = text_at(body, "type") or event.name
         self._refuse_error(kind, body)
         response = body if _is_response(body) else body.get("response")
         if not isinstance(response, dict):
-            return self._piece(kind, body)
+            self._piece(kind, body)
+            return
         self._note(response)
         is_end = kind in _ENDS or (response is body and body.get("status") not in ("queued", "in_progress"))
-        return self._end(kind, response) if is_end else []
+        if is_end:
+            self._end(kind, response)
+
+    def shown(self) -> list[ModelChunk]:
+        """Return what can be shown of the events since this was asked last."""
+        return self._shown.take()
 
     @property
     def written(self) -> int:
@@ -173,7 +179,7 @@ class ResponsesDecoder:
         self._model = text_at(response, "model") or self._model
         self._id = text_at(response, "id") or self._id
 
-    def _end(self, kind: str, response: Item) -> list[ModelChunk]:
+    def _end(self, kind: str, response: Item) -> None:
         status, error = response.get("status"), response.get("error")
         if kind == "response.failed" or status == "failed" or error:
             raise self._failure(problem_in({"error": error}) or Problem(""))
@@ -182,10 +188,10 @@ class ResponsesDecoder:
         if self._reason or kind == "response.incomplete" or status in ("incomplete", "cancelled"):
             self._cut = self._cut_by(self._reason or ("cancelled" if status == "cancelled" else "no reason given"))
         final = items_in(response.get("output"))
-        chunks = [] if self._items.slots else [part for item in final for part in self._finish(item, None)]
+        for item in () if self._items.slots else final:
+            self._finish(item, None)
         self._output, self._final = self._items.output(final), final
         self.ended = self.closed = True
-        return chunks
 
     def _cut_by(self, reason: str) -> StopReason:
         stop = _CUT.get(reason)
@@ -194,54 +200,54 @@ class ResponsesDecoder:
             raise ModelUnavailableError(msg, fault=Fault.TRUNCATED)
         return stop
 
-    def _piece(self, kind: str, body: Item) -> list[ModelChunk]:
+    def _piece(self, kind: str, body: Item) -> None:
+        item, index, part = body.get("item"), body.get("output_index"), body.get("part")
         if text := _TEXTS.get(kind):
-            return self._text(body, body, *text, whole=kind.endswith(".done"))
-        if kind in _PARTS and isinstance(part := body.get("part"), dict) and part.get("type") in PARTS:
-            return self._text(body, part, text_at(part, "type"), _PARTS[kind], whole=True)
-        item, index = body.get("item"), body.get("output_index")
-        if not isinstance(item, dict):
-            return []
-        if kind == "response.output_item.done":
-            return self._finish(item, index)
-        is_new = kind == "response.output_item.added" and self._items.begin(item, index)
-        return [CallDelta(name=text_at(item, "name"))] if is_new and item.get("type") in CALLS else []
+            self._text(body, body, *text, whole=kind.endswith(".done"))
+        elif kind in _PARTS and isinstance(part, dict) and part.get("type") in PARTS:
+            self._text(body, part, text_at(part, "type"), _PARTS[kind], whole=True)
+        elif not isinstance(item, dict):
+            return
+        elif kind == "response.output_item.done":
+            self._finish(item, index)
+        elif kind == "response.output_item.added" and self._items.begin(item, index) and item.get("type") in CALLS:
+            self._shown.call(text_at(item, "name"))
 
-    def _text(self, body: Item, said: Item, kind: str, number: str, *, whole: bool) -> list[ModelChunk]:
+    def _text(self, body: Item, said: Item, kind: str, number: str, *, whole: bool) -> None:
         """Take a piece of a text, or all of it; show what has not been shown."""
         part = self._items.part(text_at(body, "item_id"), body.get("output_index"), kind, body.get(number))
         if not whole:
             delta = said.get("delta")
-            return self._shown(kind, part.pieces.add(delta if isinstance(delta, str) else ""))
+            self._show(kind, part.pieces.add(delta if isinstance(delta, str) else ""))
+            return
         known = part.text
         key = kind if kind in ("refusal", "arguments", "input") else "text"
         if isinstance(said.get(key), str):
             part.whole = text_at(said, key)
-        return [] if known else self._shown(kind, part.text)
+        if not known:
+            self._show(kind, part.text)
 
-    def _finish(self, item: Item, index: JsonValue) -> list[ModelChunk]:
+    def _finish(self, item: Item, index: JsonValue) -> None:
         known = len(self._items.slots)
         slot = self._items.finish(item, index)
-        chunks: list[ModelChunk] = []
         if item.get("type") in CALLS and len(self._items.slots) > known:
-            chunks.append(CallDelta(name=text_at(item, "name")))
+            self._shown.call(text_at(item, "name"))
         if not slot.texts:
             for kind in ("summary_text", "reasoning_text", "output_text", "refusal"):
-                chunks += self._shown(kind, "".join(parts_of(item, kind)))
-            self._shown("arguments", written_by(item))
-        return chunks
+                self._show(kind, "".join(parts_of(item, kind)))
+            self._show("arguments", written_by(item))
 
-    def _shown(self, kind: str, text: str) -> list[ModelChunk]:
+    def _show(self, kind: str, text: str) -> None:
         if not text:
-            return []
+            return
         self.progress += 1
         match kind:
             case "output_text" | "refusal":
-                return [TextDelta(text=text)]
+                self._shown.add(TextDelta, text)
             case "reasoning_text" | "summary_text":
-                return [ReasoningDelta(text=text)]
+                self._shown.add(ReasoningDelta, text)
             case _:
-                return []
+                pass
 
 
 def _is_response(body: Item) -> bool:
