@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, make_dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeVar
+from operator import attrgetter
+from typing import TypeVar, cast
 
 from pydantic import JsonValue
 
@@ -44,7 +45,7 @@ class Execution(StrEnum):
     FINISHED = "finished"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CallState:
     """Hold what is known of one tool call.
 
@@ -93,7 +94,7 @@ class Spent:
     failed: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class RunState:
     """Hold everything that a run's facts say; every field is computed from them.
 
@@ -222,21 +223,41 @@ class RunState:
 S = TypeVar("S", CallState, RunState)
 
 
+class _Copying:
+    """Know how states of one class are copied."""
+
+    def __init__(self, kind: type[CallState | RunState]) -> None:
+        names = [each.name for each in fields(kind)]
+        self._kind, self._places = kind, {name: place for place, name in enumerate(names)}
+        self._read: Callable[[object], tuple[object, ...]] = attrgetter(*names)
+        self._make: Callable[..., object] = make_dataclass(kind.__name__, names, slots=True)
+
+    def changed(self, state: object, changes: Mapping[str, object]) -> object:
+        """Return a copy with some fields changed: they are set before the class is one that is frozen."""
+        values = [*self._read(state)]
+        for name, value in changes.items():
+            if name not in self._places:
+                msg = f"{self._kind.__name__} has no field {name}"
+                raise TypeError(msg)
+            values[self._places[name]] = value
+        copy = self._make(*values)
+        copy.__class__ = self._kind  # Both have the same slots.
+        return copy
+
+
+_COPYING: Mapping[type, _Copying] = {kind: _Copying(kind) for kind in (CallState, RunState)}
+
+
 def replace(state: S, **changes: object) -> S:
     """Return a state with some of its fields changed.
 
-    `dataclasses.replace` would set each of the forty fields anew, several times for each fact of a run.
+    `dataclasses.replace` would set each of the forty fields past the lock of a frozen class, several times for each
+    fact of a run.
 
     Raises:
         TypeError: There is no field of that name.
     """
-    changed = object.__new__(type(state))
-    fields = changed.__dict__
-    fields.update(state.__dict__, **changes)
-    if len(fields) != len(state.__dict__):
-        msg = f"{type(state).__name__} has no field {', '.join(sorted(fields.keys() - state.__dict__.keys()))}"
-        raise TypeError(msg)
-    return changed
+    return cast("S", _COPYING[type(state)].changed(state, changes))
 
 
 def opened(event: RunRequested) -> RunState:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -14,6 +15,7 @@ from kova_auto.core.ids import CallId, blob_hash
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import FileChange, ResultStatus, ToolCall, Usage
 from kova_auto.core.run import Execution, RunState, apply, fold, opened
+from kova_auto.core.state import replace
 from tests.core.facts import (
     FIRST,
     SECOND,
@@ -287,3 +289,15 @@ def test_only_background_processes_outlive_their_calls() -> None:
     )
 
     assert state.background == (process(background=True),)
+
+
+def test_a_changed_state_differs_in_what_was_changed_alone_and_is_as_fixed() -> None:
+    state = run_of(*SETTLED)
+    changed = replace(state, seq=99, stop=None)
+
+    assert changed == dataclasses.replace(state, seq=99)
+    assert (type(changed), state.seq) == (RunState, len(SETTLED) + 1)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        changed.seq = 100  # type: ignore[misc]  # That is the point.
+    with pytest.raises(TypeError, match="RunState has no field sequence"):
+        replace(state, sequence=1)
