@@ -6,6 +6,7 @@ import json
 from typing import Final
 
 from pydantic import JsonValue
+from pydantic_core import from_json
 
 from kova_auto.core.errors import ModelUnavailableError
 from kova_auto.core.fault import Fault
@@ -31,15 +32,23 @@ def object_in(provider: Provider, data: str) -> dict[str, JsonValue]:
     Raises:
         ModelError: It is no JSON object; or it is a list, as some send their errors in.
     """
-    try:
-        value = _JSON.decode(data)
-    except (ValueError, RecursionError):
-        raise _malformed(provider, "JSON", data) from None
+    value = _value(provider, data)
     if isinstance(value, dict):
         return value
     if problem := problem_in(value):
         raise failure_of(provider, problem)
     raise _malformed(provider, "object", data)
+
+
+def _value(provider: Provider, data: str) -> JsonValue:
+    try:
+        value: JsonValue = from_json(data, allow_inf_nan=False)
+    except ValueError:
+        try:  # Half a character, and what is nested deeply, only the slower one reads.
+            value = _JSON.decode(data)
+        except (ValueError, RecursionError):
+            raise _malformed(provider, "JSON", data) from None
+    return value
 
 
 def _malformed(provider: Provider, wanted: str, data: str) -> ModelUnavailableError:
