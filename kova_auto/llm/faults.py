@@ -97,13 +97,11 @@ class Problem:
 
 def problem_in(body: JsonValue) -> Problem | None:
     """Return the error that a JSON body holds, or None where it holds none."""
-    if isinstance(body, list):
-        return problem_in(body[0]) if body else None
     if not isinstance(body, dict):
-        return None
+        return problem_in(body[0]) if isinstance(body, list) and body else None
     if error := body.get("error"):
         return _problem({**body, **error}) if isinstance(error, dict) else _problem({**body, "message": error})
-    if body.get("object") == "error" or body.get("type") == "error" or ("detail" in body and "choices" not in body):
+    if "error" in (body.get("object"), body.get("type")) or ("detail" in body and "choices" not in body):
         return _problem(body)
     return None
 

@@ -21,11 +21,13 @@ class Block:
 
     Attributes:
         start: What opened it, as it came.
+        kind: Its type.
         lead: What stands between its text and that of the blocks before it.
         closed: Its end was said.
     """
 
     start: Body
+    kind: str = field(init=False)
     lead: str = ""
     closed: bool = False
     written: Pieces = field(default_factory=Pieces)
@@ -34,10 +36,9 @@ class Block:
     _citations: list[JsonValue] = field(default_factory=list)
     _odd: bool = False  # A delta came that nobody here knows: what we hold is not all of it.
 
-    @property
-    def kind(self) -> str:
-        """Return its type."""
-        return text_of(self.start, "type")
+    def __post_init__(self) -> None:
+        """Keep its type, which each delta asks for."""
+        self.kind = text_of(self.start, "type")
 
     @property
     def name(self) -> str:

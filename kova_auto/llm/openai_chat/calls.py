@@ -60,8 +60,8 @@ def fragment_of(entry: dict[str, JsonValue]) -> Fragment:
         arguments = json.dumps(arguments, ensure_ascii=False)
     return Fragment(
         index=index if isinstance(index, int) else None,
-        id=mended(call_id) if isinstance(call_id, str) else "",
-        name=mended(name) if isinstance(name, str) else "",
+        id=mended(call_id) if call_id and isinstance(call_id, str) else "",
+        name=mended(name) if name and isinstance(name, str) else "",
         arguments=arguments if isinstance(arguments, str) else "",
     )
 
@@ -102,7 +102,9 @@ class Calls:
             last = self.slots[-1] if self.slots else None
             renamed = last and fragment.name and last.name and fragment.name != last.name
             return None if renamed else _unless_another(last, fragment)
-        numbered = self._last(lambda slot: slot.index == fragment.index)
+        numbered = self.slots[-1] if self.slots else None
+        if numbered is not None and numbered.index != fragment.index:
+            numbered = self._last(lambda slot: slot.index == fragment.index)
         if numbered is None and not fragment.name:  # A call begins with its name: here the number alone has drifted.
             numbered = self.slots[-1] if self.slots else None
         return _unless_another(numbered, fragment)

@@ -52,7 +52,7 @@ class ChatDecoder:
         self._provider, self._request = provider, request
         self._text, self._reasoning, self._refusal = Pieces(), Pieces(), Pieces()
         self._calls, self._shown = Calls(), Shown()
-        self._echo = provider.dialect.echo
+        self._echo = frozenset(provider.dialect.echo)
         self._usage = UsageCount()
         self._kept: Chunk = {}
         self._finish = ""
@@ -146,14 +146,15 @@ class ChatDecoder:
             self._finish = finish
 
     def _delta(self, delta: Chunk) -> None:
-        text, thought = _content(delta.get("content"))
-        if thought := thought or _first_text(delta, ("reasoning_content", "reasoning")):
+        text, thought = _content(delta["content"]) if "content" in delta else ("", "")
+        if thought := thought or _text_in(delta, "reasoning_content") or _text_in(delta, "reasoning"):
             self._say(self._reasoning, ReasoningDelta, thought)
         if text:
             self._say(self._text, TextDelta, text)
-        if refusal := _first_text(delta, ("refusal",)):
-            self._say(self._refusal, TextDelta, refusal)
-        take(self._kept, delta, self._echo)
+        if "refusal" in delta:
+            self._say(self._refusal, TextDelta, _text_in(delta, "refusal"))
+        if not self._echo.isdisjoint(delta):
+            take(self._kept, delta, self._provider.dialect.echo)
         if "tool_calls" in delta or "function_call" in delta:
             self._tool_calls(delta)
 
@@ -172,7 +173,7 @@ class ChatDecoder:
                 continue
             fragment = fragment_of(entry)
             slot, is_new = self._calls.add(fragment)
-            take(slot.extras, entry, self._echo)
+            take(slot.extras, entry, self._provider.dialect.echo)
             self.progress += is_new or bool(fragment.arguments)
             if is_new:
                 self._shown.call(slot.name)
@@ -204,8 +205,8 @@ def _str(value: JsonValue) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _first_text(delta: Chunk, keys: tuple[str, ...]) -> str:
-    return next((value for key in keys if key in delta and isinstance(value := delta[key], str) and value), "")
+def _text_in(delta: Chunk, key: str) -> str:
+    return _str(delta.get(key))
 
 
 def _content(content: JsonValue) -> tuple[str, str]:

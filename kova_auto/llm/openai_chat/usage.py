@@ -17,16 +17,13 @@ class UsageCount:
 
     def add(self, chunk: dict[str, JsonValue]) -> None:
         """Take the count of a chunk, if it holds one."""
-        self._add(chunk)
-        self._add(chunk.get("x_groq"))
-        if isinstance(choices := chunk.get("choices"), list):
-            for choice in choices:
-                self._add(choice)
+        choices = chunk.get("choices")
+        for place in (chunk, chunk.get("x_groq"), *(choices if isinstance(choices, list) else ())):
+            if place and isinstance(place, dict) and "usage" in place:  # Most hold none.
+                self._add(place["usage"])
 
-    def _add(self, place: JsonValue) -> None:
-        if not isinstance(place, dict) or "usage" not in place:  # Most hold none.
-            return
-        if isinstance(count := place["usage"], dict) and (usage := _usage(count)).tokens:
+    def _add(self, count: JsonValue) -> None:
+        if isinstance(count, dict) and (usage := _usage(count)).tokens:
             self.said = _larger(self.said, usage) if self.said else usage
 
     def usage(self, request: ModelRequest, written: int) -> Usage:
