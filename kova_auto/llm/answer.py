@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
-from typing import Final
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Final, cast
 
 import httpx
 from pydantic import JsonValue
@@ -23,24 +23,73 @@ DRAIN_S: Final = 0.2  # for the end of a body that is over, so that its connecti
 _DONE: Final = "[DONE]"
 
 
-async def events(answer: httpx.Response, decoder: Decoder, clock: Waiting) -> AsyncGenerator[list[SseEvent], None]:
-    """Yield the events that came together, until there is nothing more to come."""
-    reader = SseReader()
-    async with aclosing(_pieces(answer, clock, MAX_ANSWER_BYTES)) as pieces:
-        while not decoder.closed:
-            try:
-                piece = await anext(pieces, None)
-            except (TimeoutError, httpx.TransportError):
-                if decoder.ended:
-                    return  # The reply is whole; only bookkeeping is missing.
-                raise
-            if piece is None:
-                yield last_events(reader)
-                return
-            yield reader.feed(piece)
-            if decoder.ended:
-                clock.shorten(AFTER_END_S)
-        await _drain(pieces, clock)
+class Pieces:
+    """Read one answer's body, unpacked, piece by piece."""
+
+    def __init__(self, answer: httpx.Response, clock: Waiting, most: int) -> None:
+        """Begin to read.
+
+        Args:
+            answer: Whoever asked for it closes it.
+            clock: What each wait is on.
+            most: Bytes that the body may have.
+
+        Raises:
+            EncodingError: It is packed in a way that we do not read.
+        """
+        self._clock, self._most, self._total = clock, most, 0
+        self._unpack = plain(answer.headers.get("content-encoding", ""))
+        self._raw = aiter(cast("httpx.AsyncByteStream", answer.stream))
+        self._parts: Iterator[bytes] = iter(())
+
+    def __aiter__(self) -> Pieces:
+        return self
+
+    async def __anext__(self) -> bytes:
+        while (part := next(self._parts, None)) is None:
+            self._parts = self._unpack(await self._clock.wait(anext(self._raw)))
+        self._total += len(part)
+        if self._total > self._most:
+            msg = f"the answer is larger than {self._most:,} bytes"
+            raise EventTooLargeError(msg)
+        return part
+
+
+class Events:
+    """Read a stream's events, those that came together at once, until there is nothing more to come."""
+
+    def __init__(self, answer: httpx.Response, decoder: Decoder, clock: Waiting) -> None:
+        """Begin to read; the decoder, which is fed elsewhere, says when the stream is over."""
+        self._pieces = Pieces(answer, clock, MAX_ANSWER_BYTES)
+        self._decoder, self._clock = decoder, clock
+        self._reader, self._over = SseReader(), False
+
+    def __aiter__(self) -> Events:
+        return self
+
+    async def __anext__(self) -> list[SseEvent]:
+        if self._over or self._decoder.closed:
+            await self._drain()
+            raise StopAsyncIteration
+        if self._decoder.ended:
+            self._clock.shorten(AFTER_END_S)
+        try:
+            return self._reader.feed(await anext(self._pieces))
+        except StopAsyncIteration:
+            self._over = True
+            return last_events(self._reader)
+        except (TimeoutError, httpx.TransportError):
+            if self._decoder.ended:
+                raise StopAsyncIteration from None  # The reply is whole; only bookkeeping is missing.
+            raise
+
+    async def _drain(self) -> None:
+        """Read on to the end of a body that is over."""
+        if self._over:
+            return
+        self._clock.shorten(DRAIN_S)
+        with suppress(StopAsyncIteration, TimeoutError, httpx.TransportError, EncodingError):
+            await anext(self._pieces)  # Where it goes on, its connection is not used again.
 
 
 def last_events(reader: SseReader) -> list[SseEvent]:
@@ -51,49 +100,26 @@ def last_events(reader: SseReader) -> list[SseEvent]:
     return [event for event in found if event.data.strip() == _DONE or parsed(event.data) is not None]
 
 
-async def _drain(pieces: AsyncGenerator[bytes, None], clock: Waiting) -> None:
-    clock.shorten(DRAIN_S)
-    try:
-        await anext(pieces, None)
-    except (TimeoutError, httpx.TransportError, EncodingError):
-        return  # Then the connection is not used again.
-
-
 async def text_of(answer: httpx.Response, clock: Waiting) -> str:
     """Return a body that was asked for.
 
     Raises:
         EventTooLargeError: It is larger than `MAX_TEXT_BYTES`.
     """
-    async with aclosing(_pieces(answer, clock, MAX_TEXT_BYTES)) as pieces:
-        return b"".join([piece async for piece in pieces]).decode("utf-8", "replace")
+    return b"".join([piece async for piece in Pieces(answer, clock, MAX_TEXT_BYTES)]).decode("utf-8", "replace")
 
 
 async def complaint_of(answer: httpx.Response, clock: Waiting) -> str:
     """Return the body of a refusal, at most `MAX_ERROR_BYTES` of it, as far as it came."""
     kept = b""
     try:
-        async with aclosing(_pieces(answer, clock, MAX_ANSWER_BYTES)) as pieces:
-            async for piece in pieces:
-                kept = (kept + piece)[:MAX_ERROR_BYTES]
-                if len(kept) == MAX_ERROR_BYTES:
-                    break
+        async for piece in Pieces(answer, clock, MAX_ANSWER_BYTES):
+            kept = (kept + piece)[:MAX_ERROR_BYTES]
+            if len(kept) == MAX_ERROR_BYTES:
+                break
     except (TimeoutError, httpx.TransportError, EncodingError):
         pass  # What came is enough to tell by.
     return kept.decode("utf-8", "replace")
-
-
-async def _pieces(answer: httpx.Response, clock: Waiting, most: int) -> AsyncGenerator[bytes, None]:
-    unpack = plain(answer.headers.get("content-encoding", ""))
-    total = 0
-    raw = answer.aiter_raw()
-    while (piece := await clock.wait(anext(raw, None))) is not None:
-        for part in unpack(piece):
-            total += len(part)
-            if total > most:
-                msg = f"the answer is larger than {most:,} bytes"
-                raise EventTooLargeError(msg)
-            yield part
 
 
 def parsed(text: str) -> JsonValue:

@@ -9,7 +9,7 @@ import json
 import re
 from asyncio import Semaphore
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
-from contextlib import aclosing, asynccontextmanager, closing, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -22,7 +22,7 @@ from kova_auto.core.errors import ContextOverflowError, ModelError, ModelRefused
 from kova_auto.core.fault import Fault
 from kova_auto.core.message import ModelChunk, ModelReply, ModelRequest, ReplyDone, Usage
 from kova_auto.core.provider import Provider, Timeouts
-from kova_auto.llm.answer import complaint_of, events, parsed, text_of
+from kova_auto.llm.answer import Events, complaint_of, parsed, text_of
 from kova_auto.llm.body import EncodingError
 from kova_auto.llm.breaker import Breaker, Timer
 from kova_auto.llm.capability import capability
@@ -79,17 +79,16 @@ class HttpModel:
         try:
             async with self._slots, self._breaker(request.model).turn() as turn, self._answer(request, clock) as answer:
                 request_id = _request_id(answer)
-                async with aclosing(events(answer, decoder, clock)) as stream:
-                    async for together in stream:
-                        before = decoder.progress
-                        failure = _read(together, decoder)
-                        if decoder.progress > before:
-                            clock.progressed()
-                            turn.answered()
-                        for chunk in decoder.shown():
-                            yield chunk
-                        if failure is not None:
-                            raise failure
+                async for together in Events(answer, decoder, clock):
+                    before = decoder.progress
+                    failure = _read(together, decoder)
+                    if decoder.progress > before:
+                        clock.progressed()
+                        turn.answered()
+                    for chunk in decoder.shown():
+                        yield chunk
+                    if failure is not None:
+                        raise failure
                 reply = decoder.reply(request_id)
                 self._refuse_overflow(request.model, reply, decoder.spent)
         except ModelError as exc:

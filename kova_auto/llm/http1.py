@@ -189,31 +189,30 @@ class _Link(asyncio.Protocol):
                 raise httpx.RemoteProtocolError(msg)
         is_chunked = _CHUNKED in list(event.headers) and event.status_code not in _BODILESS
         self._chunked = ChunkedBody() if is_chunked else None
+        if is_chunked:  # What came with the head is not h11's any more.
+            self._came[:0] = self._http.trailing_data[0]
         return event
 
-    def pieces(self) -> AsyncIterator[bytes]:
-        """Yield the answer's body, as much at once as has come."""
-        return self._chunked_pieces(self._chunked) if self._chunked else self._other_pieces()
+    async def piece(self) -> bytes:
+        """Return more of the answer's body, as much at once as has come; nothing at its end."""
+        return await (self._other_piece() if self._chunked is None else self._chunked_piece(self._chunked))
 
-    async def _chunked_pieces(self, body: ChunkedBody) -> AsyncIterator[bytes]:
-        data = self._http.trailing_data[0]
-        while True:
-            if piece := body.feed(data):
-                yield piece
-            if body.ended:
-                return
+    async def _chunked_piece(self, body: ChunkedBody) -> bytes:
+        piece = b""
+        while not (piece or body.ended):
             if not (data := await self._bytes()):
                 msg = "the connection was closed before the answer's end"
                 raise httpx.RemoteProtocolError(msg)
+            piece = body.feed(data)
+        return piece
 
-    async def _other_pieces(self) -> AsyncIterator[bytes]:
-        while isinstance(event := await self._event(), h11.Data):
-            data = [bytes(event.data)]
-            while isinstance(following := self._next(), h11.Data):
-                data.append(bytes(following.data))
-            yield b"".join(data)
-            if isinstance(following, h11.EndOfMessage):
-                return
+    async def _other_piece(self) -> bytes:
+        parts: list[bytes] = []
+        event: object = await self._event() if self._http.their_state is h11.SEND_BODY else None
+        while isinstance(event, h11.Data):
+            parts.append(bytes(event.data))
+            event = self._next()
+        return b"".join(parts)
 
     def renewed(self) -> bool:
         """Be ready for another request; say whether that is possible."""
@@ -264,7 +263,12 @@ class _Body(httpx.AsyncByteStream):
         self._link, self._keep, self._closed = link, keep, False
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._link.pieces()
+        return self
+
+    async def __anext__(self) -> bytes:
+        if not (piece := await self._link.piece()):
+            raise StopAsyncIteration
+        return piece
 
     async def aclose(self) -> None:
         """Free the connection; safe to call twice."""

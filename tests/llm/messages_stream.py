@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from kova_auto.core.message import ModelChunk, ModelReply, ModelRequest
 from kova_auto.core.provider import BUILT_IN, Provider
-from kova_auto.llm.answer import events as answer_events
+from kova_auto.llm.answer import Events
 from kova_auto.llm.anthropic_messages.decode import MessagesDecoder
 from kova_auto.llm.sse import SseReader
 from kova_auto.llm.waiting import Waiting
@@ -87,7 +87,7 @@ def read_chunks(
 async def answered(*pieces: bytes) -> ModelReply:
     """Read the body of an answer as the client does."""
     decoder = MessagesDecoder(CLAUDE, asks())
-    async for events in answer_events(httpx.Response(200, stream=_Body(pieces)), decoder, Waiting(quick())):
+    async for events in Events(httpx.Response(200, stream=_Body(pieces)), decoder, Waiting(quick())):
         for event in events:
             decoder.feed(event)
     return decoder.reply()
