@@ -17,20 +17,26 @@ from kova_auto.core import limits
 from kova_auto.core.errors import FencedError
 from kova_auto.core.ids import RunId
 from kova_auto.core.ports import Unavailable
+from kova_auto.core.run import RunState
 from kova_auto.core.step import (
     Acting,
+    AskPerson,
     AssembleContext,
     AwaitApproval,
     AwaitUntil,
+    CallModel,
+    Execute,
+    ExpireApproval,
     Finish,
     Recover,
+    Refuse,
     Rest,
     Resting,
     Step,
     next_step,
     settles,
 )
-from kova_auto.engine.bells import Bells, Ear
+from kova_auto.engine.bells import Alarm, Bell, Bells, Ear
 from kova_auto.engine.dispatch import Advanced
 from kova_auto.engine.pen import OvertakenError, Pen
 from kova_auto.engine.perform import perform
@@ -46,7 +52,7 @@ class Stopping:
     """Hold the two ways a service ends: `gently` lets steps end, `now` cuts them off."""
 
     gently: asyncio.Event
-    now: asyncio.Event
+    now: Alarm
 
 
 class _CutOffError(Exception):
@@ -61,21 +67,35 @@ async def advance(
     Raises:
         KovaError: The journal could not be read or written; `engine/service.py` turns it into "again later".
     """
+    acquired = await _acquired(run_id, world, lease)
+    if isinstance(acquired, Advanced):
+        return acquired
+    bell = Bell()
+    tenure = Tenure(acquired, world, bell, lease)
+    pen = Pen(acquired, world, bells, tenure, stopping.now)
+    del acquired  # The pen knows what is newer; this would be kept for as long as the run is driven.
+    bells.hang(bell, Ear.DRIVE, run_id)
+    stopping.now.bells.add(bell)
+    try:
+        return await _Drive(world, pen, tenure, bell, stopping).run()
+    except FencedError:
+        return Advanced.SUPERSEDED
+    finally:
+        stopping.now.bells.discard(bell)
+        bells.take_down(bell, Ear.DRIVE, run_id)
+
+
+async def _acquired(run_id: RunId, world: World, lease: timedelta) -> RunState | Advanced:
+    """Take a run that can go on; where it cannot, or cannot be had, say how far it came."""
     state = await world.journal.load(run_id)
-    if isinstance(step := next_step(state, world.clock.now()), Resting):
+    now = world.clock.now()
+    if isinstance(step := next_step(state, now), Resting):
         return _rested(step)
     world.learn(state)
-    now = world.clock.now()
     acquired = await world.journal.acquire(run_id, worker=world.worker, now=now, lease=lease, known=state)
     if isinstance(acquired, Unavailable):
         return Advanced.DONE if acquired is Unavailable.FINISHED else Advanced.BUSY
-    with bells.hung(Ear.DRIVE, run_id) as bell:
-        tenure = Tenure(acquired, world, bell, lease)
-        pen = Pen(acquired, world, bells, tenure, stopping.now)
-        try:
-            return await _Drive(world, pen, tenure, bell, stopping).run()
-        except FencedError:
-            return Advanced.SUPERSEDED
+    return acquired
 
 
 def _rested(step: Resting) -> Advanced:
@@ -104,18 +124,17 @@ async def _cut_off(task: asyncio.Future[_T]) -> None:
 
 _UNANNOUNCED = (AssembleContext, Recover, Finish)
 """Steps that touch the world before their first fact."""
+_AT_ONCE = (CallModel, Execute, AskPerson, ExpireApproval, Refuse)
+"""Steps whose first fact takes at most a look into the journal, as writing it does: nothing else is waited for."""
 
 
 class _Drive:
     """Hold what one stretch of driving needs, from taking the lease to giving it back."""
 
-    def __init__(self, world: World, pen: Pen, tenure: Tenure, bell: asyncio.Event, stopping: Stopping) -> None:
+    __slots__ = ("_bell", "_pen", "_stopping", "_tenure", "_world")
+
+    def __init__(self, world: World, pen: Pen, tenure: Tenure, bell: Bell, stopping: Stopping) -> None:
         self._world, self._pen, self._tenure, self._bell, self._stopping = world, pen, tenure, bell, stopping
-        self._ending = asyncio.ensure_future(stopping.now.wait())
-        self._ringing = asyncio.ensure_future(bell.wait())
-        self._nudged: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        for reason in (tenure.over, self._ending, self._ringing):
-            reason.add_done_callback(self._nudge)
 
     async def run(self) -> Advanced:
         try:
@@ -123,8 +142,6 @@ class _Drive:
             if not self._tenure.over.done():
                 await self._pen.flush()
         finally:
-            self._ending.cancel()
-            self._ringing.cancel()
             await self._tenure.give_back(ended=self._pen.state.finished is not None)
         return advanced
 
@@ -150,11 +167,13 @@ class _Drive:
         if isinstance(step, _UNANNOUNCED):
             await self._pen.flush()
         async with aclosing(perform(step, self._pen.state, self._world)) as entries:
-            goes_on = True
+            goes_on, at_once = True, isinstance(step, _AT_ONCE)
             while goes_on:
-                entry = await self._unless_ended(anext(entries), step)
+                if at_once and self._is_over():
+                    raise _CutOffError
+                entry = await (anext(entries) if at_once else self._unless_ended(anext(entries), step))
                 await self._pen.write(entry)
-                goes_on = entry.announces
+                goes_on, at_once = entry.announces, False
 
     async def _unless_ended(self, work: Awaitable[_T], step: Acting) -> _T:
         """Await one stretch of a step's work; where something ends it before, what was done at that moment counts."""
@@ -172,7 +191,7 @@ class _Drive:
 
     async def _ends(self, step: Acting) -> bool:
         """Say whether a step is to end now, whatever it is at."""
-        if self._tenure.over.done() or self._stopping.now.is_set():
+        if self._is_over():
             return True
         if settles(step):
             return False
@@ -182,29 +201,24 @@ class _Drive:
 
     async def _listen(self) -> None:
         """Take in what somebody else has written, where the bell says that there is something."""
-        if self._bell.is_set():
-            self._bell.clear()
+        if self._bell.rung:
+            self._bell.rung = False
             await self._pen.fold_in()
 
     async def _woken(self, task: asyncio.Future[_T], step: Acting) -> None:
         """Wait until the task is done, or until there is a reason to look whether the step is to end."""
-        if self._tenure.over.done() or self._ending.done():
+        if self._is_over() or (self._bell.rung and not settles(step)):
             return
-        loop = asyncio.get_running_loop()
-        self._nudged, limit = loop.create_future(), None
-        task.add_done_callback(self._nudge)
+        woken, limit = self._bell.waiter(), None
+        task.add_done_callback(self._bell.wake)
         if not settles(step):
-            if self._ringing.done():
-                self._ringing = asyncio.ensure_future(self._bell.wait())
-                self._ringing.add_done_callback(self._nudge)
             left_s = limits.left_s(self._pen.state, self._world.clock.now())
-            limit = loop.call_later(left_s, self._nudge, None)
+            limit = asyncio.get_running_loop().call_later(left_s, self._bell.wake)
         try:
-            await self._nudged
+            await woken
         finally:
             if limit:
                 limit.cancel()
 
-    def _nudge(self, _reason: object) -> None:
-        if not self._nudged.done():
-            self._nudged.set_result(None)
+    def _is_over(self) -> bool:
+        return self._tenure.over.done() or self._stopping.now.is_set()

@@ -13,7 +13,7 @@ from datetime import timedelta
 from kova_auto.core.errors import FencedError, JournalError, KovaError, UnknownRunError
 from kova_auto.core.ids import RunId
 from kova_auto.engine import driver
-from kova_auto.engine.bells import Bells
+from kova_auto.engine.bells import Alarm, Bells
 from kova_auto.engine.dispatch import Advanced
 from kova_auto.engine.driver import Stopping
 from kova_auto.engine.giving_up import last_words
@@ -33,7 +33,7 @@ class Engine:
     def __init__(self, world: World, bells: Bells, *, lease: timedelta = driver.LEASE) -> None:
         """Take the worker's world; `bells` are shared with whoever appends facts to its runs."""
         self._world, self._bells, self._lease = world, bells, lease
-        self.stopping = Stopping(gently=asyncio.Event(), now=asyncio.Event())
+        self.stopping = Stopping(gently=asyncio.Event(), now=Alarm())
         self.running = 0
         self._broke: Counter[RunId] = Counter()
 

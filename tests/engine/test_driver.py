@@ -179,6 +179,17 @@ async def test_a_worker_that_stops_leaves_the_call_in_doubt_and_the_next_settles
     assert stage.hands.done == []
 
 
+async def test_nothing_is_announced_once_the_service_ends_at_once() -> None:
+    stage = Stage()
+    await stage.opened()
+    engine = stage.engine(*LOOK_AND_TELL)
+    stage.hands.meanwhile = engine.stopping.now.set
+
+    assert await engine.advance(RUN) is Advanced.YIELDED
+    assert (await stage.kinds())[-1] == "call_finished"
+    assert not engine.stopping.now.bells
+
+
 async def test_a_call_under_an_id_that_the_provider_gave_before_is_settled_by_itself() -> None:
     stage = Stage()
     second = asyncio.Event()
