@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
-from typing import Final, cast
+from typing import Final, Protocol
 
 import httpx
 from pydantic import JsonValue
@@ -23,14 +23,27 @@ DRAIN_S: Final = 0.2  # for the end of a body that is over, so that its connecti
 _DONE: Final = "[DONE]"
 
 
+class Body(Protocol):
+    """Hold what is read of an answer; whoever asked for it closes it.
+
+    Attributes:
+        headers: Names in lower case.
+    """
+
+    headers: dict[str, str]
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        """Give the bytes as they come."""
+
+
 class Pieces:
     """Read one answer's body, unpacked, piece by piece."""
 
-    def __init__(self, answer: httpx.Response, clock: Waiting, most: int) -> None:
+    def __init__(self, answer: Body, clock: Waiting, most: int) -> None:
         """Begin to read.
 
         Args:
-            answer: Whoever asked for it closes it.
+            answer: Whose body it is.
             clock: What each wait is on.
             most: Bytes that the body may have.
 
@@ -39,7 +52,7 @@ class Pieces:
         """
         self._clock, self._most, self._total = clock, most, 0
         self._unpack = plain(answer.headers.get("content-encoding", ""))
-        self._raw = aiter(cast("httpx.AsyncByteStream", answer.stream))
+        self._raw = aiter(answer)
         self._parts: Iterator[bytes] = iter(())
 
     def __aiter__(self) -> Pieces:
@@ -58,7 +71,7 @@ class Pieces:
 class Events:
     """Read a stream's events, those that came together at once, until there is nothing more to come."""
 
-    def __init__(self, answer: httpx.Response, decoder: Decoder, clock: Waiting) -> None:
+    def __init__(self, answer: Body, decoder: Decoder, clock: Waiting) -> None:
         """Begin to read; the decoder, which is fed elsewhere, says when the stream is over."""
         self._pieces = Pieces(answer, clock, MAX_ANSWER_BYTES)
         self._decoder, self._clock = decoder, clock
@@ -100,7 +113,7 @@ def last_events(reader: SseReader) -> list[SseEvent]:
     return [event for event in found if event.data.strip() == _DONE or parsed(event.data) is not None]
 
 
-async def text_of(answer: httpx.Response, clock: Waiting) -> str:
+async def text_of(answer: Body, clock: Waiting) -> str:
     """Return a body that was asked for.
 
     Raises:
@@ -109,7 +122,7 @@ async def text_of(answer: httpx.Response, clock: Waiting) -> str:
     return b"".join([piece async for piece in Pieces(answer, clock, MAX_TEXT_BYTES)]).decode("utf-8", "replace")
 
 
-async def complaint_of(answer: httpx.Response, clock: Waiting) -> str:
+async def complaint_of(answer: Body, clock: Waiting) -> str:
     """Return the body of a refusal, at most `MAX_ERROR_BYTES` of it, as far as it came."""
     kept = b""
     try:

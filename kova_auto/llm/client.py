@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from asyncio import Semaphore
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from typing import Final
 from urllib.parse import urlsplit
@@ -29,6 +29,7 @@ from kova_auto.llm.capability import capability
 from kova_auto.llm.concessions import Concessions
 from kova_auto.llm.estimate import at_least, estimate
 from kova_auto.llm.faults import Problem, failure_of, problem_in
+from kova_auto.llm.http1 import Answer, Ask, Http1Transport
 from kova_auto.llm.overflow import overflowed_silently
 from kova_auto.llm.retry_after import retry_after_s
 from kova_auto.llm.sse import EventTooLargeError, SseEvent
@@ -63,9 +64,9 @@ class HttpModel:
         self._concessions = Concessions(wire)
         self._breakers: dict[str, Breaker] = {}  # by model: providers count and limit each of them apart
         self._windows: dict[str, int | None] = {}
-        self._opened: httpx.AsyncBaseTransport | None = None
+        self._opened: Http1Transport | None = None
         self._url: httpx.URL | None = None
-        self._worded: dict[bool, httpx.Headers] = {}
+        self._worded: dict[bool, tuple[tuple[str, str], ...]] = {}
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelChunk, None]:
         """Yield the reply as it arrives; the last chunk is `ReplyDone`.
@@ -108,7 +109,8 @@ class HttpModel:
         """
         waits = Timeouts(connect_s=CHECK_S, first_token_s=CHECK_S, total_s=CHECK_S)
         with closing(Waiting(waits)) as clock, self._named_failures(clock):
-            async with self._sent(self._request("GET", self._check_url(), waits), clock) as answer:
+            ask = Ask("GET", httpx.URL(self._check_url()), self._worded_headers(posts=False), None, CHECK_S)
+            async with self._sent(ask, clock) as answer:
                 if not answer.is_success:
                     problem = await _problem(answer, clock)
                     raise failure_of(self._provider, problem, answer.status_code, request_id=_request_id(answer))
@@ -137,7 +139,7 @@ class HttpModel:
         return self._windows[model]
 
     @asynccontextmanager
-    async def _answer(self, request: ModelRequest, clock: Waiting) -> AsyncIterator[httpx.Response]:
+    async def _answer(self, request: ModelRequest, clock: Waiting) -> AsyncIterator[Answer]:
         """Ask, as often as there is something to concede; give the answer that is a success."""
         model, made = request.model, list[Problem]()
         body: Body | None = self._concessions.applied(model, self._body(request))
@@ -159,31 +161,24 @@ class HttpModel:
         more = said.extra_body if said else {}
         return {**self._wire.encode(self._provider, request), **self._provider.extra_body, **more}
 
-    def _post(self, body: Body) -> httpx.Request:
+    def _post(self, body: Body) -> Ask:
         if self._url is None:
             self._url = httpx.URL(self._provider.url(self._wire.path))
-        return self._request("POST", self._url, self._provider.timeouts, _written(body))
+        headers = self._worded_headers(posts=True)
+        return Ask("POST", self._url, headers, _written(body), self._provider.timeouts.connect_s)
 
-    def _request(
-        self, method: str, url: httpx.URL | str, timeouts: Timeouts, content: bytes | None = None
-    ) -> httpx.Request:
-        headers = self._worded_headers(posts=content is not None)
-        waits = {"connect": timeouts.connect_s, "read": None, "write": None, "pool": None}
-        return httpx.Request(method, url, headers=headers, content=content, extensions={"timeout": waits})
-
-    def _worded_headers(self, *, posts: bool) -> httpx.Headers:
+    def _worded_headers(self, *, posts: bool) -> tuple[tuple[str, str], ...]:
         """Return what every request of a kind says of itself; worded once."""
         if posts not in self._worded:
-            self._worded[posts] = httpx.Headers(
-                {
-                    "user-agent": f"kova-auto/{__version__}",
-                    "accept": "text/event-stream" if posts else "application/json",
-                    "accept-encoding": "identity",
-                    **({"content-type": "application/json"} if posts else {}),
-                    **self._wire.headers(self._provider),
-                    **self._headers,
-                }
-            )
+            headers = {
+                "user-agent": f"kova-auto/{__version__}",
+                "accept": "text/event-stream" if posts else "application/json",
+                "accept-encoding": "identity",
+                **({"content-type": "application/json"} if posts else {}),
+                **self._wire.headers(self._provider),
+                **self._headers,
+            }
+            self._worded[posts] = tuple(headers.items())
         return self._worded[posts]
 
     def _check_url(self) -> str:
@@ -192,10 +187,10 @@ class HttpModel:
         return parts._replace(path=base + self._provider.check_path).geturl()
 
     @asynccontextmanager
-    async def _sent(self, request: httpx.Request, clock: Waiting) -> AsyncIterator[httpx.Response]:
+    async def _sent(self, ask: Ask, clock: Waiting) -> AsyncIterator[Answer]:
         if self._opened is None:
             self._opened = open_transport(self._provider)
-        answer = await clock.wait(self._opened.handle_async_request(request))
+        answer = await clock.wait(self._opened.ask(ask))
         try:
             yield answer
         finally:
@@ -221,7 +216,7 @@ class HttpModel:
             msg = f"{provider.name} at {provider.place}: {exc}"
             raise ModelUnavailableError(msg, fault=Fault.MALFORMED) from exc
 
-    def _failure(self, request: ModelRequest, problem: Problem, answer: httpx.Response) -> ModelError:
+    def _failure(self, request: ModelRequest, problem: Problem, answer: Answer) -> ModelError:
         window = self._window(request.model)
         return failure_of(
             self._provider,
@@ -256,7 +251,7 @@ def _written(body: Body) -> bytes:
         return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
 
 
-async def _problem(answer: httpx.Response, clock: Waiting) -> Problem:
+async def _problem(answer: Answer, clock: Waiting) -> Problem:
     """Return what a refusal says is wrong."""
     if answer.is_redirect:
         return Problem("it has moved: check its base_url")
@@ -266,9 +261,8 @@ async def _problem(answer: httpx.Response, clock: Waiting) -> Problem:
     return Problem("a page of HTML: check its base_url" if answer.status_code in _NO_PLACE else "a page of HTML")
 
 
-def _request_id(answer: httpx.Response) -> str:
-    headers: Mapping[str, str] = answer.headers
-    return headers.get("x-request-id") or headers.get("request-id", "")
+def _request_id(answer: Answer) -> str:
+    return answer.headers.get("x-request-id") or answer.headers.get("request-id", "")
 
 
 def _listed(body: JsonValue) -> tuple[str, ...]:

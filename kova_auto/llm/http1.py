@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 import h11
 import httpx
@@ -23,9 +23,29 @@ MAX_KEPT: Final = 16
 KEPT_S: Final = 30.0
 _CHUNKED: Final = (b"transfer-encoding", b"chunked")
 _BODILESS: Final = (204, 304)
+_SUCCESS: Final = 2  # hundred
+_REDIRECT: Final = 3
 
 
-class Http1Transport(httpx.AsyncBaseTransport):
+Origin = tuple[str, str, int | None]
+
+
+class Ask(NamedTuple):
+    """Hold one request.
+
+    Attributes:
+        headers: All but its host and its length, names in lower case.
+        body: None where it has none.
+    """
+
+    method: str
+    url: httpx.URL
+    headers: tuple[tuple[str, str], ...]
+    body: bytes | None
+    connect_s: float
+
+
+class Http1Transport:
     """Hold the connections to one provider; use it in one event loop, and close it there."""
 
     def __init__(self, tls: ssl.SSLContext) -> None:
@@ -33,20 +53,21 @@ class Http1Transport(httpx.AsyncBaseTransport):
         self._tls = tls
         self._kept: list[_Link] = []
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Ask, over a connection that is free or a new one; closing the answer frees it.
+    async def ask(self, ask: Ask) -> Answer:
+        """Return the answer, over a connection that is free or a new one; closing it frees that.
 
         Raises:
             httpx.TransportError: There is no answer.
         """
-        link = self._free(request.url) or await _connected(request, self._tls)
+        origin = ask.url.scheme, ask.url.host, ask.url.port
+        link = self._free(origin) or await _connected(ask, origin, self._tls)
         try:
-            link.send(request)
+            link.send(ask)
             head = await link.head()
         except BaseException:
             link.close()
             raise
-        return httpx.Response(head.status_code, headers=list(head.headers), stream=_Body(link, self._keep))
+        return Answer(head, link, self._keep)
 
     async def aclose(self) -> None:
         """Close the connections that nobody uses; safe to call twice."""
@@ -55,7 +76,7 @@ class Http1Transport(httpx.AsyncBaseTransport):
             link.close()
         await asyncio.gather(*(link.gone for link in links))
 
-    def _free(self, url: httpx.URL) -> _Link | None:
+    def _free(self, origin: Origin) -> _Link | None:
         """Return the connection that was used last; those that are over, or were not used for long, are let go."""
         now = asyncio.get_running_loop().time()
         alive = [link for link in self._kept if link.is_alive and now - link.kept_at < KEPT_S]
@@ -63,7 +84,7 @@ class Http1Transport(httpx.AsyncBaseTransport):
             if link not in alive:
                 link.close()
         self._kept = alive
-        fits = [link for link in alive if link.origin == _origin(url)]
+        fits = [link for link in alive if link.origin == origin]
         if not fits:
             return None
         alive.remove(fits[-1])
@@ -76,15 +97,8 @@ class Http1Transport(httpx.AsyncBaseTransport):
             self._kept.pop(0).close()
 
 
-Origin = tuple[str, str, int | None]
-
-
-def _origin(url: httpx.URL) -> Origin:
-    return url.scheme, url.host, url.port
-
-
-async def _connected(request: httpx.Request, tls: ssl.SSLContext) -> _Link:
-    url, timeout_s = request.url, request.extensions.get("timeout", {}).get("connect")
+async def _connected(ask: Ask, origin: Origin, tls: ssl.SSLContext) -> _Link:
+    url, timeout_s = ask.url, ask.connect_s
     is_tls = url.scheme == "https"
     if not is_tls and url.scheme != "http":
         msg = f"wanted an http or https address, found {url.scheme!r}"
@@ -93,7 +107,7 @@ async def _connected(request: httpx.Request, tls: ssl.SSLContext) -> _Link:
     try:
         async with asyncio.timeout(timeout_s):
             _, link = await asyncio.get_running_loop().create_connection(
-                lambda: _Link(_origin(url)), host, port, ssl=tls if is_tls else None, happy_eyeballs_delay=0.25
+                lambda: _Link(origin), host, port, ssl=tls if is_tls else None, happy_eyeballs_delay=0.25
             )
     except TimeoutError as exc:
         msg = f"no connection within {timeout_s} s"
@@ -171,15 +185,17 @@ class _Link(asyncio.Protocol):
         if self._carrier:
             self._carrier.abort()
 
-    def send(self, request: httpx.Request) -> None:
+    def send(self, ask: Ask) -> None:
         """Write a whole request at once."""
-        headers = [(name.lower(), value) for name, value in request.headers.raw]
+        headers = [("host", ask.url.netloc.decode("ascii")), *ask.headers]
+        if ask.body is not None:
+            headers.append(("content-length", str(len(ask.body))))
         with _in_httpx_words():
-            head = h11.Request(method=request.method, target=request.url.raw_path, headers=headers)
-            events: list[h11.Event] = [head, h11.Data(data=request.content), h11.EndOfMessage()]
-            data = [self._http.send(event) or b"" for event in events if not isinstance(event, h11.Data) or event.data]
+            head = self._http.send(h11.Request(method=ask.method, target=ask.url.raw_path, headers=headers))
+            body = self._http.send(h11.Data(data=ask.body)) if ask.body else b""
+            self._http.send(h11.EndOfMessage())
         if self._carrier:
-            self._carrier.write(b"".join(data))
+            self._carrier.write((head or b"") + (body or b""))
 
     async def head(self) -> h11.Response:
         """Return the head of the answer."""
@@ -256,19 +272,39 @@ class _Link(asyncio.Protocol):
             self._more.set_result(None)
 
 
-class _Body(httpx.AsyncByteStream):
-    """Read one answer's body, and give its connection back where it has been read to its end."""
+class Answer:
+    """Read one answer, and give its connection back where it has been read to its end; iterate over its body.
 
-    def __init__(self, link: _Link, keep: Callable[[_Link], None]) -> None:
+    Attributes:
+        status_code: What it says of the request.
+        headers: Names in lower case; those that came several times as one, with commas.
+    """
+
+    def __init__(self, head: h11.Response, link: _Link, keep: Callable[[_Link], None]) -> None:
+        self.status_code = head.status_code
+        self.headers: dict[str, str] = {}
+        for raw_name, raw_value in head.headers:
+            name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
+            self.headers[name] = f"{self.headers[name]}, {value}" if name in self.headers else value
         self._link, self._keep, self._closed = link, keep, False
 
-    def __aiter__(self) -> AsyncIterator[bytes]:
+    def __aiter__(self) -> Answer:
         return self
 
     async def __anext__(self) -> bytes:
         if not (piece := await self._link.piece()):
             raise StopAsyncIteration
         return piece
+
+    @property
+    def is_success(self) -> bool:
+        """Say whether it is what was asked for."""
+        return self.status_code // 100 == _SUCCESS
+
+    @property
+    def is_redirect(self) -> bool:
+        """Say whether it points elsewhere."""
+        return self.status_code // 100 == _REDIRECT
 
     async def aclose(self) -> None:
         """Free the connection; safe to call twice."""

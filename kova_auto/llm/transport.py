@@ -16,7 +16,7 @@ from kova_auto.core.provider import Provider
 from kova_auto.llm.http1 import Http1Transport
 
 
-def open_transport(provider: Provider) -> httpx.AsyncBaseTransport:
+def open_transport(provider: Provider) -> Http1Transport:
     """Return what keeps connections; whoever opens it closes it."""
     return Http1Transport(_tls_context(provider))
 

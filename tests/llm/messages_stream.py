@@ -6,7 +6,6 @@ import json
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
-import httpx
 from pydantic import JsonValue
 
 from kova_auto.core.message import ModelChunk, ModelReply, ModelRequest
@@ -87,15 +86,16 @@ def read_chunks(
 async def answered(*pieces: bytes) -> ModelReply:
     """Read the body of an answer as the client does."""
     decoder = MessagesDecoder(CLAUDE, asks())
-    async for events in Events(httpx.Response(200, stream=_Body(pieces)), decoder, Waiting(quick())):
+    async for events in Events(_Body(pieces), decoder, Waiting(quick())):
         for event in events:
             decoder.feed(event)
     return decoder.reply()
 
 
-class _Body(httpx.AsyncByteStream):
+class _Body:
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces = pieces
+        self.headers: dict[str, str] = {}
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         for piece in self._pieces:
