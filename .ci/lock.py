@@ -1,6 +1,7 @@
-"""Print `.ci/requirements.txt`, or `.ci/peers.txt` with the argument `peers`: one version of everything, with the hash of each wheel that some machine needs.
+"""Print `.ci/requirements.txt`, or with the argument `peers` its sister: one version of everything, with its hashes.
 
-What is wanted stands in `pyproject.toml`; the oldest Python decides the versions, the others must be able to use them.
+There is a hash of each wheel that some machine needs. What is wanted stands in `pyproject.toml`; the oldest Python
+decides the versions, the others must be able to use them.
 """
 
 from __future__ import annotations
