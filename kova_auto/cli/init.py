@@ -38,6 +38,9 @@ def init(
     config: ConfigOption = None,
 ) -> None:
     """Write what is not there yet, and say what to do next."""
+    if not directory.is_dir():
+        message = f"wanted a directory that the first job can look at, found none at {directory}; nothing was written"
+        raise ConfigError(message, hint="make it, or name another")
     path = settings_path(config, environment())
     is_new = not path.exists()
     if is_new:

@@ -126,11 +126,11 @@ def test_a_second_time_overwrites_nothing(home: Home) -> None:
     assert job.read_text() == 'prompt = "mine"'
 
 
-def test_a_directory_that_is_not_there_leaves_no_job_behind(home: Home) -> None:
+def test_a_directory_that_is_not_there_leaves_nothing_behind(home: Home) -> None:
     result = home.run("init", str(home.path / "none"))
     assert result.exit_code == 2
-    assert f"nothing was written: wanted a directory, found nothing at {home.path}/none" in result.stderr
-    assert list(home.jobs.iterdir()) == []
+    assert f"found none at {home.path}/none; nothing was written" in result.stderr
+    assert [path for path in home.path.rglob("*") if path.is_file()] == []
 
 
 def test_other_settings_may_be_named(home: Home) -> None:
