@@ -28,14 +28,12 @@ from kova_auto.app.staging import Copies
 from kova_auto.app.tooling import Tooling, tooling_of, unproven
 from kova_auto.app.vault import Vault
 from kova_auto.clock import SystemClock
-from kova_auto.core.approval.policy import Policy
 from kova_auto.core.delivery.outcome import AttemptOutcome
 from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import EndpointName
 from kova_auto.core.job import Job, Outcome
-from kova_auto.core.policy import policy_of
+from kova_auto.core.policy import policy_of_run
 from kova_auto.core.ports import Clock, SteadyClock
-from kova_auto.core.run import RunState
 from kova_auto.core.schedule.zone import parse_zone
 from kova_auto.delivery.courier import Courier
 from kova_auto.engine.bells import Bells
@@ -131,20 +129,17 @@ def _world(
 ) -> World:
     zone_of = _zones(settings)
 
-    def policy(state: RunState) -> Policy:
-        return policy_of(state.job, state.request.level)
-
     return World(
         clock=clock,
         journal=store.journal,
         views=store.views,
         toolbox=tooling.toolbox,
         models=models.of,
-        policies=policy,
+        policies=policy_of_run,
         learn=lambda state: vault.learn(state.job.env.values()),
         redact=vault.redact,
         zone=lambda state: zone_of(state.job),
-        hindrance=lambda state: unproven(tooling.sandbox, policy(state)),
+        hindrance=lambda state: unproven(tooling.sandbox, policy_of_run(state)),
         prepare=copies.prepare,
         tidy=copies.remove,
         worker=worker,

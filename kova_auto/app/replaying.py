@@ -15,11 +15,10 @@ from kova_auto.app.places import places_of
 from kova_auto.app.tooling import tooling_of
 from kova_auto.app.vault import Vault
 from kova_auto.clock import SystemClock
-from kova_auto.core.approval.policy import Policy
 from kova_auto.core.errors import ConfigError, JournalError
 from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import BlobHash
-from kova_auto.core.policy import policy_of
+from kova_auto.core.policy import policy_of_run
 from kova_auto.core.ports import Model, SteadyClock
 from kova_auto.core.recording import Recording, recording_of
 from kova_auto.core.replay import Replay
@@ -113,7 +112,7 @@ class Player:
             journal=tape,
             toolbox=toolbox,
             models=live or (lambda *_: lines),
-            policies=_policy,
+            policies=policy_of_run,
             redact=self.vault.redact,
         )
         unjudged = _unjudged(recording.begun.request)
@@ -136,10 +135,6 @@ async def _asking(request: RunRequested, model: str, providers: Providers, clock
     name = chain.pins[0].name if chain.pins else scripted_name(job.script or job.path)
     opened = {"model": name, "pins": chain.pins, "scripted": chain.scripted, "blocked": ""}
     return request.model_copy(update=opened)
-
-
-def _policy(state: RunState) -> Policy:
-    return policy_of(state.job, state.request.level)
 
 
 def _unjudged(request: RunRequested) -> str:

@@ -10,17 +10,51 @@ from enum import StrEnum
 from functools import cache
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import AwareDatetime, Field, JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
-from kova_auto.core.approval.levels import ApprovalLevel, Decision, Verdict
+from kova_auto.core.approval.levels import ApprovalLevel, Verdict
+from kova_auto.core.consent import ApprovalDecided, ApprovalRequested, Standing
 from kova_auto.core.errors import UnknownEventError
+from kova_auto.core.fact import Fact
 from kova_auto.core.fault import Fault
-from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId, blob_hash
+from kova_auto.core.ids import BlobHash, CallId, RunId, blob_hash
 from kova_auto.core.job import Job, Outcome
 from kova_auto.core.message import FileChange, ModelReply, Part, ToolCall, ToolResult, ToolSpec, Usage
 from kova_auto.core.pin import ModelPin
+from kova_auto.core.telling import DeliveryFinished, DeliveryRequeued, DeliveryStarted
 from kova_auto.core.value import Value
+
+__all__ = [
+    "CURRENT",
+    "ApprovalDecided",
+    "ApprovalRequested",
+    "CallAdjudicated",
+    "CallFinished",
+    "CallStarted",
+    "ClockMoved",
+    "ContextAssembled",
+    "DeliveryFinished",
+    "DeliveryRequeued",
+    "DeliveryStarted",
+    "Event",
+    "Fact",
+    "ModelCallFailed",
+    "ModelCallStarted",
+    "ModelReplied",
+    "Origin",
+    "Previous",
+    "ProcessStarted",
+    "RunAcquired",
+    "RunFinished",
+    "RunRequested",
+    "RunRetried",
+    "StopRequested",
+    "WritePlanned",
+    "dump",
+    "load",
+    "upgrade",
+]
 
 
 class Origin(StrEnum):
@@ -31,15 +65,6 @@ class Origin(StrEnum):
     WEBHOOK = "webhook"
     AFTER = "after"
     PARENT = "parent"
-
-
-class Fact(Value):
-    """Hold when a fact was written (aware UTC) and in which version of its kind."""
-
-    model_config = ConfigDict(defer_build=True)
-
-    v: int = 1
-    at: AwareDatetime
 
 
 class RunRequested(Fact):
@@ -55,6 +80,8 @@ class RunRequested(Fact):
         day_spent_usd: What the job's earlier runs have cost on this day, in the schedule's zone.
         blocked: Why the run must not begin, as no model or no sandbox; empty where it may.
         workspace: Where the run works: the job's workspace, or the copy.
+        user: Standing decisions of the user's own permission file, as they were then.
+        remembered: The same of this machine, for this workspace.
     """
 
     kind: Literal["run_requested"] = "run_requested"
@@ -73,6 +100,8 @@ class RunRequested(Fact):
     blocked: str = ""
     pins: tuple[ModelPin, ...] = ()
     day_spent_usd: float = 0.0
+    user: Standing = Standing()
+    remembered: Standing = Standing()
 
 
 class RunAcquired(Fact):
@@ -169,24 +198,6 @@ class CallAdjudicated(Fact):
     verdict: Verdict
 
 
-class ApprovalRequested(Fact):
-    """Ask a person about a call; the run rests until somebody answers or the time is over."""
-
-    kind: Literal["approval_requested"] = "approval_requested"
-    call_id: CallId
-    expires_at: AwareDatetime | None = None
-
-
-class ApprovalDecided(Fact):
-    """Hold what a person said, or that the time was over (`by` is then `timeout`)."""
-
-    kind: Literal["approval_decided"] = "approval_decided"
-    call_id: CallId
-    decision: Decision
-    by: str
-    note: str = ""
-
-
 class CallStarted(Fact):
     """Announce a call's effect."""
 
@@ -280,43 +291,6 @@ class RunRetried(Fact):
     by: str
     not_before: AwareDatetime | None = None
     day_spent_usd: float | None = None
-
-
-class DeliveryStarted(Fact):
-    """Announce one attempt to tell an endpoint."""
-
-    kind: Literal["delivery_started"] = "delivery_started"
-    delivery_id: DeliveryId
-    attempt: int
-
-
-class DeliveryFinished(Fact):
-    """Hold what came of one attempt: its outcome class, and what the delivery is now.
-
-    Attributes:
-        result: Outcome class of the attempt, as `delivered` or `server_error`.
-        status: State of the delivery afterwards, as `waiting`.
-        http_status: What the receiver answered, if it did.
-        detail: One redacted line.
-        next_at: When it is tried again.
-    """
-
-    kind: Literal["delivery_finished"] = "delivery_finished"
-    delivery_id: DeliveryId
-    attempt: int
-    result: str
-    status: str
-    http_status: int | None = None
-    detail: str = ""
-    next_at: AwareDatetime | None = None
-
-
-class DeliveryRequeued(Fact):
-    """Take up a dead or waiting delivery at once, because a person asked."""
-
-    kind: Literal["delivery_requeued"] = "delivery_requeued"
-    delivery_id: DeliveryId
-    by: str
 
 
 Event = (

@@ -82,6 +82,7 @@ class ToolResult(Value):
         exit_code: Of a command.
         todo: The whole list after the call, for the todo tool.
         concludes: Outcome that the call gives the run, as `nothing_to_report`.
+        taints: Untrusted text that the model reads in it, as `the web page https://…`; empty where there is none.
     """
 
     status: ResultStatus
@@ -92,6 +93,7 @@ class ToolResult(Value):
     exit_code: int | None = None
     todo: tuple[dict[str, JsonValue], ...] | None = None
     concludes: str | None = None
+    taints: str = ""
 
     @property
     def text(self) -> str:

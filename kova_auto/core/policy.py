@@ -4,32 +4,58 @@ from __future__ import annotations
 
 from kova_auto.core.approval.levels import ApprovalLevel
 from kova_auto.core.approval.policy import Grant, Grants, Origin, Policy
+from kova_auto.core.consent import Standing
 from kova_auto.core.job import JobFile
+from kova_auto.core.state import RunState
+
+NOTHING = Standing()
 
 
-def policy_of(job: JobFile, attended: ApprovalLevel | None = None, remembered: Grants | None = None) -> Policy:
+def policy_of(
+    job: JobFile,
+    attended: ApprovalLevel | None = None,
+    *,
+    user: Standing = NOTHING,
+    remembered: Standing = NOTHING,
+) -> Policy:
     """Return the policy of a run of `job`.
 
     Args:
         job: Its own grants come first.
         attended: Level of an attended run; None takes the job's automation level.
-        remembered: What the user's file and this machine allowed.
+        user: What the user's own permission file allows.
+        remembered: What this machine allowed for this workspace.
     """
     asked, granted = job.approval, job.permissions
-    own = Grants(
-        tuple(Grant(rule, Origin.JOB) for rule in granted.allow_commands),
-        tuple(Grant(tool, Origin.JOB) for tool in granted.allow_mcp_tools),
-    )
+    own = Standing(commands=granted.allow_commands, tools=granted.allow_mcp_tools)
+    grants = _grants(own, Origin.JOB).plus(_grants(user, Origin.USER)).plus(_grants(remembered, Origin.LOCAL))
     return Policy(
         mode=job.mode,
         level=job.automation if attended is None else attended,
-        grants=own.plus(remembered) if remembered else own,
+        grants=grants,
         web=granted.web,
-        write_roots=granted.write_roots,
+        write_roots=tuple(dict.fromkeys(granted.write_roots + user.write_roots + remembered.write_roots)),
         read_roots=granted.read_roots,
         sandbox=granted.sandbox,
         commands=granted.commands,
         network=granted.network,
         when_needed=asked.when_needed,
         questions=asked.questions,
+        secrets=tuple(sorted(job.env)),
+    )
+
+
+def policy_of_run(state: RunState) -> Policy:
+    """Return the policy that a run's next call is judged under: what it was opened with, and what was remembered since.
+
+    Computed from the run's facts alone: what files on disk say meanwhile changes later runs only.
+    """
+    request = state.request
+    return policy_of(state.job, request.level, user=request.user, remembered=request.remembered.plus(state.remembered))
+
+
+def _grants(standing: Standing, origin: Origin) -> Grants:
+    return Grants(
+        tuple(Grant(rule, origin) for rule in standing.commands),
+        tuple(Grant(tool, origin) for tool in standing.tools),
     )

@@ -12,6 +12,7 @@ from typing import TypeVar, cast
 from pydantic import JsonValue
 
 from kova_auto.core.approval.levels import Decision, Ruling, Verdict
+from kova_auto.core.consent import Standing
 from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.event import (
     ApprovalDecided,
@@ -34,6 +35,7 @@ from kova_auto.core.owed import Owed
 from kova_auto.core.pin import ModelPin
 
 NO_USAGE = Usage(cost_usd=0.0)
+NOTHING_REMEMBERED = Standing()
 
 
 class Execution(StrEnum):
@@ -112,6 +114,9 @@ class RunState:
         day_before_usd: What the job had cost on its day when this attempt began.
         deaths: Workers lost in a row without a call having been finished; one that was cut off is not.
         ran_s: Running time of this attempt, seconds; suspended and dead stretches do not count.
+        remembered: What people allowed for good in this run.
+        tainted_by: The first untrusted text that the model has read; empty where there is none.
+        refused: How often each call was refused in this attempt, by its tool and arguments.
         seen: Content hash of each file as the model last read or wrote it.
     """
 
@@ -140,6 +145,9 @@ class RunState:
     spent: tuple[Spent, ...] = ()
     day_before_usd: float = 0.0
     denials: int = 0
+    refused: Mapping[str, int] = field(default_factory=dict)
+    remembered: Standing = NOTHING_REMEMBERED
+    tainted_by: str = ""
     concludes: str | None = None
     seen: Mapping[str, BlobHash] = field(default_factory=dict)
     todo: tuple[dict[str, JsonValue], ...] = ()

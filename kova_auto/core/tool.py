@@ -41,6 +41,8 @@ class Scene:
         processes: Background processes of this attempt, by the call that started them.
         left_s: Seconds until the run's own limit.
         level: The level's name, attended or not.
+        write_roots: Directories that count as inside, of the job, the user and this machine.
+        answers: What a person answered to the questions of this call; empty where nobody did.
         rests: Blobs with what this run's results had to leave out: no other blob may be read.
     """
 
@@ -55,6 +57,8 @@ class Scene:
     todo: tuple[dict[str, JsonValue], ...] = ()
     processes: Mapping[CallId, ProcessStarted] = field(default_factory=dict)
     rests: frozenset[BlobHash] = frozenset()
+    write_roots: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

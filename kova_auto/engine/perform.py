@@ -111,6 +111,7 @@ def scene_of(state: RunState, senses: Senses, call: CallId = NO_CALL) -> Scene:
         todo=state.todo,
         processes={process.call_id: process for process in state.background},
         rests=frozenset(known.result.rest for known in state.calls.values() if known.result and known.result.rest),
+        write_roots=senses.policies(state).write_roots,
     )
 
 

@@ -18,6 +18,7 @@ from threading import Lock
 from kova_auto.core.approval.floor import Control, Places, control_of, lies_in
 from kova_auto.core.errors import ToolFailedError
 from kova_auto.core.ids import RunId
+from kova_auto.core.policy import policy_of_run
 from kova_auto.core.run import RunState
 from kova_auto.core.tool import PathFact, Scene, Zone
 from kova_auto.tools.boundary import PATH_ONLY, Resolver, Root, best_resolver, open_root, real_path
@@ -48,14 +49,13 @@ class Ground:
         """Return the ground of a call."""
         granted = scene.job.permissions
         folder = _folder(scene.job.path)
-        return cls(scene.run_id, scene.workspace, granted.write_roots, granted.read_roots, folder)
+        return cls(scene.run_id, scene.workspace, scene.write_roots, granted.read_roots, folder)
 
     @classmethod
     def of_run(cls, state: RunState) -> Ground:
         """Return the ground of a whole run."""
-        granted = state.job.permissions
-        workspace, folder = state.request.workspace, _folder(state.job.path)
-        return cls(state.run_id, workspace, granted.write_roots, granted.read_roots, folder)
+        policy, folder = policy_of_run(state), _folder(state.job.path)
+        return cls(state.run_id, state.request.workspace, policy.write_roots, policy.read_roots, folder)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from kova_auto.core.event import Event
 from kova_auto.core.ids import RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ModelReply, ResultStatus
-from kova_auto.core.policy import policy_of
+from kova_auto.core.policy import policy_of_run
 from kova_auto.core.ports import Model
 from kova_auto.core.run import RunState
 from kova_auto.engine.bells import Bells
@@ -59,7 +59,7 @@ class Stage:
             views=self.journal,
             toolbox=self.hands,
             models=lambda _, name: models[name] if models else player,
-            policies=lambda state: policy_of(state.job, state.request.level),
+            policies=policy_of_run,
             learn=lambda state: self.learned.append(state.run_id),
             redact=lambda text: text.replace("hunter2-hunter2", "[redacted]"),
             zone=lambda _: ZoneInfo("UTC"),

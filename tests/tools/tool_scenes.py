@@ -47,6 +47,7 @@ def a_scene(
         level="full",
         seen=seen or {},
         rests=rests,
+        write_roots=tuple(map(str, write_roots)),
     )
 
 

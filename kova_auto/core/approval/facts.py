@@ -46,6 +46,7 @@ class CallFacts:
         host: That a web tool would ask.
         confinable: Confinements that are proven on this machine, as `reading`, `workspace`.
         no_confinement: Why none is proven: one sentence that a person can act on.
+        tainted_by: Untrusted text that the run has read, as `the web page https://…`; empty where it has read none.
     """
 
     call: ToolCall
@@ -56,3 +57,4 @@ class CallFacts:
     host: str | None = None
     confinable: frozenset[str] = frozenset()
     no_confinement: str = ""
+    tainted_by: str = ""

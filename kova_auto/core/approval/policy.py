@@ -15,7 +15,7 @@ from typing import Literal
 from kova_auto.core.approval.levels import ApprovalLevel, Mode
 from kova_auto.core.approval.tables import Level
 
-HASH_VERSION = 1
+HASH_VERSION = 2
 
 
 class Origin(StrEnum):
@@ -52,7 +52,8 @@ class Policy:
 
     Attributes:
         web: Hosts that may be read; see `hosts`.
-        write_roots: As the job names them; the facts of a call say where its paths lie.
+        write_roots: Of the job, the user and this machine; the facts of a call say where its paths lie.
+        secrets: Names of the variables that the job gives to its commands.
         attended: Whether `level` is one of the attended levels; both enums share spellings.
     """
 
@@ -67,6 +68,7 @@ class Policy:
     network: Literal["off", "on"] = "off"
     when_needed: Literal["deny", "suspend"] = "deny"
     questions: Literal["assume", "suspend"] = "assume"
+    secrets: tuple[str, ...] = ()
     attended: bool = field(init=False)
 
     def __post_init__(self) -> None:

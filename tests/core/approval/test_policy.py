@@ -9,6 +9,7 @@ import pytest
 
 from kova_auto.core.approval.levels import ApprovalLevel, AutomationLevel, Mode
 from kova_auto.core.approval.policy import Grant, Grants, Origin, Policy, policy_hash
+from kova_auto.core.consent import Standing
 from kova_auto.core.job import ApprovalTable, JobFile, Permissions
 from kova_auto.core.policy import policy_of
 from tests.core.approval.approval_support import exempt, rules
@@ -48,8 +49,8 @@ def test_a_policy_is_the_jobs_own_with_what_was_remembered_behind_it() -> None:
         ),
         approval=ApprovalTable(when_needed="suspend", questions="suspend"),
     )
-    remembered = rules("npm *", origin=Origin.LOCAL).plus(exempt("mcp__b", origin=Origin.USER))
-    assert policy_of(job, remembered=remembered) == Policy(
+    user, remembered = Standing(tools=("mcp__b",)), Standing(commands=("npm *",), write_roots=("/srv/lib",))
+    assert policy_of(job, user=user, remembered=remembered) == Policy(
         mode=Mode.GOAL,
         level=AutomationLevel.WORKSPACE_WRITE,
         grants=Grants(
@@ -57,7 +58,7 @@ def test_a_policy_is_the_jobs_own_with_what_was_remembered_behind_it() -> None:
             tools=(Grant("mcp__a", Origin.JOB), Grant("mcp__b", Origin.USER)),
         ),
         web=("*",),
-        write_roots=("../lib",),
+        write_roots=("../lib", "/srv/lib"),
         read_roots=("~/docs",),
         sandbox="required",
         commands="confined",
@@ -85,7 +86,7 @@ def test_a_hash_is_that_of_the_policys_canonical_json() -> None:
     text = (
         '{"attended":false,"commands":"rules","grants":{"commands":[{"origin":"job","text":"git log *"}],'
         '"tools":[{"origin":"user","text":"mcp__\\u00e4"}]},"level":"read-only","mode":"agent","network":"off",'
-        '"questions":"assume","read_roots":[],"sandbox":"auto","v":1,"web":["*"],"when_needed":"deny","write_roots":[]}'
+        '"questions":"assume","read_roots":[],"sandbox":"auto","secrets":[],"v":2,"web":["*"],"when_needed":"deny","write_roots":[]}'
     )
     filled = dataclasses.replace(PLAIN, grants=granted, web=("*",))
     assert policy_hash(filled) == hashlib.sha256(text.encode()).hexdigest()
@@ -107,6 +108,7 @@ def test_a_hash_is_that_of_the_policys_canonical_json() -> None:
         dataclasses.replace(PLAIN, network="on"),
         dataclasses.replace(PLAIN, when_needed="suspend"),
         dataclasses.replace(PLAIN, questions="suspend"),
+        dataclasses.replace(PLAIN, secrets=("GH_TOKEN",)),
     ],
 )
 def test_whatever_adjudication_looks_at_changes_the_hash(other: Policy) -> None:
