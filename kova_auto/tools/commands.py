@@ -196,7 +196,7 @@ class Commands:
             message = f"the workspace {workspace} is not there any more"
             raise ToolFailedError(message)
         dirs.make(scene.job.workspace)
-        write_roots = tuple(path for root in granted.write_roots if (path := Path(root)).is_dir())
+        write_roots = tuple(path for root in scene.write_roots if (path := Path(root)).is_dir())
         given = {name: self._host.secret(ref) for name, ref in scene.job.env.items()}
         return Confinement(
             level=level,
