@@ -1,0 +1,24 @@
+"""What bash takes for something special, as far as the lexer must know it."""
+
+from __future__ import annotations
+
+import re
+
+BLANKS = " \t"
+METACHARACTERS = frozenset(" \t\n;|&()<>")
+"""What ends a word where it is not quoted."""
+
+RESERVED = frozenset(
+    (
+        *("if", "then", "else", "elif", "fi", "case", "esac", "for", "select", "while", "until", "do", "done"),
+        *("in", "function", "time", "coproc", "{", "}", "!", "[[", "]]"),
+    )
+)
+
+UNTOUCHABLE_VARIABLES = frozenset(("IFS", "BASH_ENV", "ENV", "PROMPT_COMMAND"))
+"""Nothing honest names them in a command; `IFS` stands for blanks that nobody sees."""
+
+COMMAND = re.compile(r"[A-Za-z0-9_./+:-][A-Za-z0-9_./+:@,%-]*|\[")
+"""What a command's name may look like; `[` is a program."""
+
+ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[[^]]*\])?\+?=")
