@@ -24,6 +24,7 @@ from kova_auto.app.opening import Opening
 from kova_auto.app.past import Past
 from kova_auto.app.pinning import Pinning
 from kova_auto.app.places import HousePlaces, places_of
+from kova_auto.app.replaying import nothing_kept
 from kova_auto.app.staging import Copies
 from kova_auto.app.tooling import Tooling, tooling_of, unproven
 from kova_auto.app.vault import Vault
@@ -136,6 +137,7 @@ def _world(
         toolbox=tooling.toolbox,
         models=models.of,
         policies=policy_of_run,
+        offers=nothing_kept,
         learn=lambda state: vault.learn(state.job.env.values()),
         redact=vault.redact,
         zone=lambda state: zone_of(state.job),

@@ -15,6 +15,7 @@ from kova_auto.app.places import places_of
 from kova_auto.app.tooling import tooling_of
 from kova_auto.app.vault import Vault
 from kova_auto.clock import SystemClock
+from kova_auto.core.consent import Offer
 from kova_auto.core.errors import ConfigError, JournalError
 from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import BlobHash
@@ -24,6 +25,7 @@ from kova_auto.core.recording import Recording, recording_of
 from kova_auto.core.replay import Replay
 from kova_auto.core.scripted import SCRIPTED
 from kova_auto.core.state import RunState
+from kova_auto.core.tool import CallFacts
 from kova_auto.engine.conversation import conversation, images_of
 from kova_auto.engine.replaying import Lines, PlayClock, Replaying, began_at
 from kova_auto.engine.world import Enquiry, Senses
@@ -113,10 +115,17 @@ class Player:
             toolbox=toolbox,
             models=live or (lambda *_: lines),
             policies=policy_of_run,
+            offers=nothing_kept,
             redact=self.vault.redact,
         )
         unjudged = _unjudged(recording.begun.request)
         return Replaying(recording, senses, clock, lines=None if live else lines, wait=asyncio.sleep, unjudged=unjudged)
+
+
+async def nothing_kept(state: RunState, facts: CallFacts) -> Offer:
+    """Offer nothing: a replay remembers nothing."""
+    del state, facts
+    return Offer()
 
 
 def player_of(settings: Settings, environ: Mapping[str, str]) -> Player:

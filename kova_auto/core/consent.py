@@ -5,6 +5,7 @@ A question of the model is asked in the same way; its answers come with the deci
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import AwareDatetime, Field, JsonValue
@@ -33,6 +34,24 @@ class Standing(Value):
             write_roots=tuple(dict.fromkeys(self.write_roots + other.write_roots)),
             tools=tuple(dict.fromkeys(self.tools + other.tools)),
         )
+
+
+NOTHING = Standing()
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Hold what "allow and remember" would keep of a call.
+
+    Attributes:
+        kept: Empty where nothing can be remembered.
+        why_not: Then why: a sentence for a person.
+        proposed: What the workspace's own permission file proposes of it; it grants nothing.
+    """
+
+    kept: Standing = NOTHING
+    why_not: str = ""
+    proposed: Standing = NOTHING
 
 
 class Target(Value):

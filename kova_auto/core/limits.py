@@ -10,6 +10,9 @@ from kova_auto.core.duration import render_duration
 from kova_auto.core.job import Outcome
 from kova_auto.core.run import Execution, RunState
 
+SAME_REFUSED = 3
+"""So often may one call, with the same arguments, be refused before the run ends."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reached:
@@ -48,4 +51,6 @@ def always(state: RunState, now: datetime) -> Reached | None:
         return Reached(Outcome.TIMED_OUT, f"its limit of {render_duration(limits.timeout)} running time is reached")
     if state.denials >= limits.denials:
         return Reached(Outcome.BLOCKED, f"{state.denials} calls were refused (limits.denials = {limits.denials})")
+    if state.refused and (most := max(state.refused.values())) >= SAME_REFUSED:
+        return Reached(Outcome.BLOCKED, f"the same call was refused {most} times")
     return None

@@ -57,6 +57,7 @@ class ResultStatus(StrEnum):
     DENIED = "denied"
     UNKNOWN = "unknown"  # cut off half-way: it may or may not have happened
     CANCELLED = "cancelled"
+    STALE = "stale"  # allowed, and what it was allowed for is not there any more
 
 
 class FileChange(Value):
@@ -104,6 +105,11 @@ class ToolResult(Value):
 def told(status: ResultStatus, text: str) -> ToolResult:
     """Return a result that is one piece of text."""
     return ToolResult(status=status, parts=(TextPart(text=text),))
+
+
+def told_first(text: str, result: ToolResult) -> ToolResult:
+    """Return a result with something said before everything else."""
+    return result.model_copy(update={"parts": (TextPart(text=text), *result.parts)})
 
 
 class UserMessage(Value):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -39,6 +39,7 @@ class Cause(StrEnum):
 
     OUTCOME = "outcome"
     APPROVAL = "approval"
+    UNREACHED = "unreached"  # a request for an approval that no endpoint has taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class Owed:
         in_flight: An attempt was started and its end is not on record.
         next_at: Not to be tried before; None means at once.
         expires_at: Of no use to the receiver from then on.
+        about_seq: Position of the request that this is about, where nobody could be asked.
     """
 
     id: DeliveryId
@@ -66,6 +68,12 @@ class Owed:
     http_status: int | None = None
     result: str = ""
     detail: str = ""
+    about_seq: int = 0
+
+    @property
+    def failed(self) -> bool:
+        """Say whether it was tried, and the receiver has not taken it so far."""
+        return self.attempts > 0 and not self.in_flight and self.status is not DeliveryStatus.DELIVERED
 
     def after(self, event: DeliveryStarted | DeliveryFinished | DeliveryRequeued) -> Owed:
         """Return the duty after one more fact about it.
@@ -140,6 +148,28 @@ def for_approval(request: RunRequested, seq: int, asked: ApprovalRequested) -> d
     """Return what is owed because a call needs a person; of no use once the time to answer is over."""
     duties = _duties(request, request.job.approval.notify, Cause.APPROVAL, seq, asked.at)
     return {key: replace(duty, expires_at=asked.expires_at) for key, duty in duties.items()}
+
+
+def undelivered(deliveries: Mapping[DeliveryId, Owed], seq: int) -> Owed | None:
+    """Return one of the requests that an event caused where each was tried and none was taken; None otherwise."""
+    asked = [owed for owed in deliveries.values() if owed.cause is Cause.APPROVAL and owed.cause_seq == seq]
+    failed = [owed for owed in asked if owed.failed]
+    return failed[-1] if asked and len(failed) == len(asked) else None
+
+
+def for_unreached(
+    request: RunRequested, deliveries: Mapping[DeliveryId, Owed], seq: int, event: DeliveryFinished
+) -> dict[DeliveryId, Owed]:
+    """Return what is owed because nobody could be asked: the job's other endpoints are told, once for each request."""
+    cause_seq = deliveries[event.delivery_id].cause_seq
+    if undelivered(deliveries, cause_seq) is None:
+        return {}
+    told = {owed.about_seq for owed in deliveries.values() if owed.cause is Cause.UNREACHED}
+    if cause_seq in told:
+        return {}
+    names = [n.endpoint for n in request.job.notify if n.endpoint not in request.job.approval.notify]
+    duties = _duties(request, names, Cause.UNREACHED, seq, event.at)
+    return {key: replace(duty, about_seq=cause_seq) for key, duty in duties.items()}
 
 
 def _duties(

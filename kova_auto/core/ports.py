@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from kova_auto.core.approval.levels import Mode, Verdict
+from kova_auto.core.consent import Target
 from kova_auto.core.event import Event, Previous, RunRequested
 from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId
 from kova_auto.core.message import ModelChunk, ModelRequest, ToolCall, ToolResult, ToolSpec
@@ -239,6 +240,9 @@ class Toolbox(Protocol):
 
     async def facts(self, call: ToolCall, scene: Scene) -> CallFacts:
         """Find out what a call would touch; changes nothing."""
+
+    async def targets(self, call: ToolCall, scene: Scene) -> tuple[Target, ...]:
+        """Return what lies where a call would write, as it is now; empty where it writes no file of its own."""
 
     def execute(self, call: ToolCall, verdict: Verdict, scene: Scene) -> ToolRun:
         """Do what the call asks; ends with exactly one `ToolOutput`, also where the tool fails."""

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kova_auto.core.ids import blob_hash
 from kova_auto.core.message import ToolCall
 from kova_auto.core.state import CallState, RunState
 
@@ -69,6 +70,11 @@ def canonical(call: ToolCall) -> str:
     if call.unparsed is not None:
         return call.unparsed
     return json.dumps(call.args, sort_keys=True, ensure_ascii=False)
+
+
+def call_key(call: ToolCall) -> str:
+    """Return what tells a call from others: its tool and arguments, as a hash."""
+    return blob_hash(f"{call.tool}\0{canonical(call)}".encode(errors="replace"))
 
 
 def _rounds(keys: Sequence[Hashable], period: int) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import reduce
 from typing import assert_never
 
-from kova_auto.core.approval.levels import Ruling
+from kova_auto.core.approval.levels import Decision, Ruling
 from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.event import (
     ApprovalDecided,
@@ -38,7 +38,8 @@ from kova_auto.core.event import (
 from kova_auto.core.fault import BUSY
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus, Usage
-from kova_auto.core.owed import for_approval, for_outcome
+from kova_auto.core.owed import Cause, for_approval, for_outcome, for_unreached
+from kova_auto.core.repetition import call_key
 from kova_auto.core.state import CallState, Execution, RunState, Spent, opened, replace
 
 __all__ = ["CallState", "Execution", "RunState", "Spent", "apply", "fold", "opened"]
@@ -68,7 +69,7 @@ def apply(state: RunState, event: Event) -> RunState:
     return replace(after, seq=state.seq + 1, deaths=0 if _came_of(state, event) else after.deaths)
 
 
-_REAL = (ResultStatus.OK, ResultStatus.ERROR, ResultStatus.DENIED)
+_REAL = (ResultStatus.OK, ResultStatus.ERROR, ResultStatus.DENIED, ResultStatus.STALE)
 _BY_OTHERS = (ApprovalDecided, StopRequested, DeliveryStarted, DeliveryFinished, DeliveryRequeued, RunRetried)
 
 
@@ -151,15 +152,14 @@ _AboutCall = (
 def _call(state: RunState, event: _AboutCall) -> RunState:
     match event:
         case CallAdjudicated():
-            if state.call(event.call_id).verdict or state.call(event.call_id).result:
+            call = state.call(event.call_id)
+            if call.result or (call.verdict and not state.overtaken(call)):
                 raise _refuse(state, event, f"call {event.call_id} is settled")
-            return state.changing(event.call_id, verdict=event.verdict)
+            return state.changing(event.call_id, verdict=event.verdict, judged_seq=state.seq + 1)
         case ApprovalRequested():
             return _asked(state, event)
         case ApprovalDecided():
-            if not state.call(event.call_id).awaits_person:
-                raise _refuse(state, event, f"call {event.call_id} awaits no decision")
-            return state.changing(event.call_id, decision=event)
+            return _decided(state, event)
         case CallStarted():
             return _started(state, event)
         case ProcessStarted():
@@ -251,9 +251,24 @@ def _asked(state: RunState, event: ApprovalRequested) -> RunState:
     call = state.call(event.call_id)
     if call.verdict is None or call.verdict.ruling is not Ruling.ASK or call.approval or call.result:
         raise _refuse(state, event, f"call {event.call_id} needs no person")
-    asked = state.changing(event.call_id, approval=event)
+    asked = state.changing(event.call_id, approval=event, asked_seq=state.seq + 1)
     owed = for_approval(state.request, state.seq + 1, event)
     return replace(asked, deliveries={**asked.deliveries, **owed})
+
+
+def _decided(state: RunState, event: ApprovalDecided) -> RunState:
+    """Take the first answer; what a person changed is another call, and is judged anew."""
+    call = state.call(event.call_id)
+    if said := call.decision:
+        raise _refuse(state, event, f"{said.by} has answered already ({said.decision}, {said.at:%Y-%m-%d %H:%M:%SZ})")
+    if not call.awaits_person:
+        raise _refuse(state, event, f"call {event.call_id} awaits no decision")
+    if event.args is None or event.decision is Decision.DENY:
+        decided = state.changing(event.call_id, decision=event)
+    else:
+        changed = call.call.model_copy(update={"args": event.args, "unparsed": None})
+        decided = state.changing(event.call_id, decision=event, call=changed, verdict=None)
+    return replace(decided, remembered=state.remembered.plus(event.remembered)) if event.remembered else decided
 
 
 def _wants_started(state: RunState, event: ProcessStarted | WritePlanned) -> None:
@@ -282,12 +297,16 @@ def _call_finished(state: RunState, event: CallFinished) -> RunState:
     seen = {**state.seen, **result.reads}
     seen.update({change.path: change.after for change in result.changes if change.after})
     done = state.changing(event.call_id, result=result, in_doubt=False)
+    if result.status is ResultStatus.DENIED:
+        key = call_key(call.call)
+        done = replace(done, denials=state.denials + 1, refused={**state.refused, key: state.refused.get(key, 0) + 1})
     return replace(
         done,
         seen=seen,
         todo=result.todo if result.todo is not None else state.todo,
-        denials=state.denials + (result.status is ResultStatus.DENIED),
         concludes=result.concludes or state.concludes,
+        tainted_by=state.tainted_by or result.taints,
+        settled_seq=state.seq + 1,
     )
 
 
@@ -318,6 +337,8 @@ def _retried(state: RunState, event: RunRetried) -> RunState:
         spent=state.spent,
         not_before=event.not_before,
         deliveries=state.deliveries,
+        remembered=state.remembered,
+        tainted_by=state.tainted_by,
     )
 
 
@@ -329,4 +350,7 @@ def _delivery(state: RunState, event: DeliveryStarted | DeliveryFinished | Deliv
         changed = owed.after(event)
     except ValueError as exc:
         raise _refuse(state, event, str(exc)) from exc
-    return replace(state, deliveries={**state.deliveries, event.delivery_id: changed})
+    deliveries = {**state.deliveries, event.delivery_id: changed}
+    if isinstance(event, DeliveryFinished) and changed.cause is Cause.APPROVAL:
+        deliveries |= for_unreached(state.request, deliveries, state.seq + 1, event)
+    return replace(state, deliveries=deliveries)

@@ -22,6 +22,7 @@ from kova_auto.core.event import (
     ModelCallFailed,
     ModelCallStarted,
     ModelReplied,
+    Origin,
     ProcessStarted,
     RunFinished,
     RunRequested,
@@ -31,7 +32,7 @@ from kova_auto.core.event import (
 from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
 from kova_auto.core.job import Job
 from kova_auto.core.message import ToolCall, ToolResult, Usage
-from kova_auto.core.owed import Owed
+from kova_auto.core.owed import Owed, undelivered
 from kova_auto.core.pin import ModelPin
 
 NO_USAGE = Usage(cost_usd=0.0)
@@ -52,12 +53,16 @@ class CallState:
     """Hold what is known of one tool call.
 
     Attributes:
+        judged_seq: Position of the fact that holds the verdict.
+        asked_seq: Position of the fact that asks a person.
         in_doubt: It was started and its worker is gone: it may or may not have happened.
     """
 
     call: ToolCall
     verdict: Verdict | None = None
+    judged_seq: int = 0
     approval: ApprovalRequested | None = None
+    asked_seq: int = 0
     decision: ApprovalDecided | None = None
     started: CallStarted | None = None
     in_doubt: bool = False
@@ -72,10 +77,17 @@ class CallState:
 
     @property
     def permitted(self) -> bool:
-        """Say whether its verdict, or the person who was asked, lets it run."""
-        if self.decision:
-            return self.decision.decision is not Decision.DENY
-        return self.verdict is not None and self.verdict.ruling is Ruling.ALLOW
+        """Say whether its verdict lets it run, or leaves it to a person who lets it run.
+
+        What a person changed is judged anew: a refusal stands whatever that person said.
+        """
+        match self.verdict.ruling if self.verdict else Ruling.DENY:
+            case Ruling.ALLOW:
+                return self.decision is None or self.decision.decision is not Decision.DENY
+            case Ruling.ASK:
+                return self.decision is not None and self.decision.decision is not Decision.DENY
+            case Ruling.DENY:
+                return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +117,7 @@ class RunState:
         attempt: From 1; a retry starts the next.
         first_reply: Index in `replies` where this attempt begins.
         open_calls: Calls of the newest reply, in the model's order.
+        settled_seq: Position of the newest result of a call.
         asked: Name of the model that was called last in this attempt; empty before the first call.
         failures: Calls of that model that failed since the last reply.
         failed: Model calls of this attempt that failed, by whether the provider was too busy.
@@ -132,6 +145,7 @@ class RunState:
     first_reply: int = 0
     calls: Mapping[CallId, CallState] = field(default_factory=dict)
     open_calls: tuple[CallId, ...] = ()
+    settled_seq: int = 0
     calling: ModelCallStarted | None = None
     model_calls: int = 0
     asked: str = ""
@@ -207,6 +221,19 @@ class RunState:
         return None
 
     @property
+    def pending(self) -> tuple[CallState, ...]:
+        """Return the open calls that wait for a person, in the model's order."""
+        return tuple(call for call in map(self.call, self.open_calls) if call.awaits_person)
+
+    def overtaken(self, call: CallState) -> bool:
+        """Say whether a call was judged before another had its result: it is judged again where nobody was asked."""
+        return call.judged_seq < self.settled_seq and call.approval is None and call.started is None
+
+    def unreached(self, call: CallState) -> Owed | None:
+        """Return a request about a call that could not be delivered, where no endpoint has taken one; else None."""
+        return undelivered(self.deliveries, call.asked_seq) if call.awaits_person else None
+
+    @property
     def background(self) -> tuple[ProcessStarted, ...]:
         """Return the processes of this attempt that outlive their calls."""
         return tuple(c.process for c in self.calls.values() if c.process is not None and c.process.background)
@@ -269,5 +296,6 @@ def replace(state: S, **changes: object) -> S:
 
 
 def opened(event: RunRequested) -> RunState:
-    """Return the state of a run that has only been asked for."""
-    return RunState(request=event, day_before_usd=event.day_spent_usd)
+    """Return the state of a run that has only been asked for; what a webhook brought is nobody's word."""
+    tainted_by = "the webhook that began this run" if event.origin is Origin.WEBHOOK else ""
+    return RunState(request=event, day_before_usd=event.day_spent_usd, tainted_by=tainted_by)

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from kova_auto.core import budget, limits
 from kova_auto.core.approval.levels import Ruling
-from kova_auto.core.event import ModelReplied
+from kova_auto.core.event import ApprovalDecided, ModelReplied
 from kova_auto.core.fault import Fault
 from kova_auto.core.ids import CallId
 from kova_auto.core.job import Outcome
@@ -25,6 +25,7 @@ OUTPUT_LIMIT = "the model's output limit cut its reply off, time and again"
 PAUSES = 5  # in a row that a provider may ask for
 DEATHS = 5
 NOBODY = "timeout"  # who decides where the time to answer is over
+UNREACHED = "unreachable"  # who decides where nobody could be asked
 _UNFINISHED = (StopReason.LENGTH, StopReason.PAUSED)
 ARGUMENTS = "arguments"  # rule of a call whose arguments fit no schema: an error, not a refusal
 
@@ -58,10 +59,17 @@ class AskPerson:
 
 
 @dataclass(frozen=True, slots=True)
-class ExpireApproval:
-    """Answer for the person who did not in time."""
+class AnswerForNobody:
+    """Answer for the person who did not in time, or could not be asked; `by` stands for the name.
+
+    Attributes:
+        goes_on: The call asks something: its answer is that nobody is there.
+    """
 
     call_id: CallId
+    by: str
+    note: str
+    goes_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +128,7 @@ class Rest:
 
 
 Resting = AwaitApproval | AwaitUntil | Rest
-Acting = AssembleContext | CallModel | Adjudicate | AskPerson | ExpireApproval | Refuse | Execute | Recover | Finish
+Acting = AssembleContext | CallModel | Adjudicate | AskPerson | AnswerForNobody | Refuse | Execute | Recover | Finish
 Step = Acting | Resting
 
 
@@ -144,7 +152,7 @@ def next_step(state: RunState, now: datetime) -> Step:
     if state.context is None:
         return AssembleContext()
     if call := state.unsettled:
-        return _settle(state, call, now)
+        return _settle_all(state, call, now)
     return _after_calls(state, now)
 
 
@@ -169,10 +177,30 @@ def _stopping(state: RunState, outcome: Outcome, reason: str) -> Step:
     return Finish(outcome, answer=last_text(state), reason=reason, partial=bool(state.replies[state.first_reply :]))
 
 
+def _settle_all(state: RunState, first: CallState, now: datetime) -> Step:
+    """Return what settles the first open call; while that waits for a person, those behind it are judged and asked too.
+
+    They are executed in the model's order all the same.
+    """
+    step = _settle(state, first, now)
+    if not isinstance(step, AwaitApproval):
+        return step
+    until = step.until
+    for call in (state.calls[call_id] for call_id in state.open_calls):
+        if call is first or call.result or call.in_doubt or call.started:
+            continue
+        ahead = _settle(state, call, now)
+        if isinstance(ahead, Adjudicate | AskPerson | AnswerForNobody):
+            return ahead
+        if isinstance(ahead, AwaitApproval) and ahead.until:
+            until = min(until, ahead.until) if until else ahead.until
+    return AwaitApproval(first.call.id, until)
+
+
 def _settle(state: RunState, call: CallState, now: datetime) -> Step:
     if call.in_doubt:
         return Recover(call.call.id)
-    if call.verdict is None:
+    if call.verdict is None or state.overtaken(call):
         return Adjudicate(call.call.id)
     match call.verdict.ruling:
         case Ruling.ALLOW:
@@ -186,18 +214,30 @@ def _settle(state: RunState, call: CallState, now: datetime) -> Step:
 
 
 def _asking(state: RunState, call: CallState, now: datetime) -> Step:
-    reason = call.verdict.reason if call.verdict else ""
+    asks = call.verdict is not None and call.verdict.question
     if call.decision:
-        if call.permitted:
-            return Execute(call.call.id)
-        note = f": {call.decision.note}" if call.decision.note else ""
-        return Refuse(call.call.id, f"{call.decision.by} refused this call{note}. Do not repeat it unchanged.")
+        return Execute(call.call.id) if call.permitted else _denied(call.call.id, call.decision, asks=asks)
     if call.approval:
         expires = call.approval.expires_at
-        return ExpireApproval(call.call.id) if expires and now >= expires else AwaitApproval(call.call.id, expires)
-    if state.request.level is None and state.job.approval.when_needed == "deny":
-        return Refuse(call.call.id, reason)
+        if expires and now >= expires:
+            return AnswerForNobody(call.call.id, NOBODY, "nobody answered in time", goes_on=asks)
+        if (owed := state.unreached(call)) and state.job.approval.on_unreachable == "deny":
+            note = f"nobody could be asked: {owed.endpoint} answered {owed.detail or owed.result}"
+            return AnswerForNobody(call.call.id, UNREACHED, note, goes_on=asks)
+        return AwaitApproval(call.call.id, expires)
+    if state.request.level is None and state.job.approval.when_needed == "deny" and not asks:
+        return Refuse(call.call.id, call.verdict.reason if call.verdict else "")
     return AskPerson(call.call.id)
+
+
+def _denied(call_id: CallId, said: ApprovalDecided, *, asks: bool) -> Refuse:
+    note = f": {said.note}" if said.note else ""
+    if asks:
+        reason = f"{said.by} gives no answer{note}. Take the most careful reading, and say what you assumed."
+        return Refuse(call_id, reason, ResultStatus.ERROR)
+    if said.by in (NOBODY, UNREACHED):
+        return Refuse(call_id, f"This call needs a person's approval, and it was refused because {said.note}.")
+    return Refuse(call_id, f"{said.by} refused this call{note}. Do not repeat it unchanged.")
 
 
 def _after_calls(state: RunState, now: datetime) -> Step:

@@ -20,13 +20,12 @@ from kova_auto.core.ports import Unavailable
 from kova_auto.core.run import RunState
 from kova_auto.core.step import (
     Acting,
-    AskPerson,
+    AnswerForNobody,
     AssembleContext,
     AwaitApproval,
     AwaitUntil,
     CallModel,
     Execute,
-    ExpireApproval,
     Finish,
     Recover,
     Refuse,
@@ -124,7 +123,7 @@ async def _cut_off(task: asyncio.Future[_T]) -> None:
 
 _UNANNOUNCED = (AssembleContext, Recover, Finish)
 """Steps that touch the world before their first fact."""
-_AT_ONCE = (CallModel, Execute, AskPerson, ExpireApproval, Refuse)
+_AT_ONCE = (CallModel, Execute, AnswerForNobody, Refuse)
 """Steps whose first fact takes at most a look into the journal, as writing it does: nothing else is waited for."""
 
 

@@ -9,13 +9,11 @@ from contextlib import aclosing
 from typing import assert_never
 
 from kova_auto.core.approval.adjudicate import adjudicate
-from kova_auto.core.approval.levels import Decision, Ruling, Verdict
+from kova_auto.core.approval.levels import Ruling, Verdict
 from kova_auto.core.approval.policy import policy_hash
 from kova_auto.core.context.prompt import Surroundings, render_prompt, system_prompt
 from kova_auto.core.errors import ConfigError, JournalError
 from kova_auto.core.event import (
-    ApprovalDecided,
-    ApprovalRequested,
     CallAdjudicated,
     CallFinished,
     CallStarted,
@@ -27,9 +25,8 @@ from kova_auto.core.event import (
     WritePlanned,
 )
 from kova_auto.core.fault import LASTING
-from kova_auto.core.ids import CallId, JobName
+from kova_auto.core.ids import JobName
 from kova_auto.core.job import Outcome
-from kova_auto.core.limits import left_s
 from kova_auto.core.message import (
     TextPart,
     told,
@@ -37,30 +34,29 @@ from kova_auto.core.message import (
 from kova_auto.core.run import RunState
 from kova_auto.core.step import (
     ARGUMENTS,
-    NOBODY,
     Acting,
     Adjudicate,
+    AnswerForNobody,
     AskPerson,
     AssembleContext,
     CallModel,
     Execute,
-    ExpireApproval,
     Finish,
     Recover,
     Refuse,
 )
 from kova_auto.core.stop_reason import StopReason
-from kova_auto.core.tool import ProcessAnnounced, Scene, ToolOutput, WriteAnnounced
-from kova_auto.core.view import level_of
+from kova_auto.core.tool import ProcessAnnounced, ToolOutput, WriteAnnounced
 from kova_auto.engine.asking import call_model
+from kova_auto.engine.consenting import answer_for_nobody, ask_person, overtaken, with_decision
 from kova_auto.engine.entry import Entries, Entry
+from kova_auto.engine.scene import facts_of, scene_of
 from kova_auto.engine.world import Senses, World
 
-NO_CALL = CallId("")
 CUT_CALL = "(Your reply was cut off by the output limit, and this call with it. Do the same in smaller pieces.)"
 LASTING_RUNS = 3
 """So many runs in a row that end for want of a good key, or of money at the provider, let the schedule rest."""
-Enquiring = CallModel | Adjudicate | AskPerson | ExpireApproval | Refuse
+Enquiring = CallModel | Adjudicate | AskPerson | AnswerForNobody | Refuse
 """Steps that only ask, judge or say something: whatever comes of them, nothing else has changed."""
 
 
@@ -87,32 +83,13 @@ def enquire(step: Enquiring, state: RunState, senses: Senses) -> Entries:
         case Adjudicate():
             return _adjudicate(step, state, senses)
         case AskPerson():
-            return _ask(step, state, senses)
-        case ExpireApproval():
-            return _expire(step, senses)
+            return ask_person(step, state, senses)
+        case AnswerForNobody():
+            return answer_for_nobody(step, senses)
         case Refuse():
             return _refuse(step, senses)
         case _:
             assert_never(step)
-
-
-def scene_of(state: RunState, senses: Senses, call: CallId = NO_CALL) -> Scene:
-    """Return what a tool may know of the run."""
-    now = senses.clock.now()
-    return Scene(
-        run_id=state.run_id,
-        call_id=call,
-        job=state.job,
-        workspace=state.request.workspace,
-        now=now,
-        left_s=left_s(state, now),
-        level=level_of(state),
-        seen=state.seen,
-        todo=state.todo,
-        processes={process.call_id: process for process in state.background},
-        rests=frozenset(known.result.rest for known in state.calls.values() if known.result and known.result.rest),
-        write_roots=senses.policies(state).write_roots,
-    )
 
 
 async def _assemble(state: RunState, world: World) -> Entries:
@@ -151,8 +128,7 @@ def _context(state: RunState, world: World) -> ContextAssembled:
 
 
 async def _adjudicate(step: Adjudicate, state: RunState, senses: Senses) -> Entries:
-    facts = await senses.toolbox.facts(state.call(step.call_id).call, scene_of(state, senses, step.call_id))
-    policy = senses.policies(state)
+    facts, policy = await facts_of(step.call_id, state, senses), senses.policies(state)
     if facts.problem and facts.effect:
         cut = f" {CUT_CALL}" if state.replies[-1].reply.stop is StopReason.LENGTH else ""
         verdict = Verdict(
@@ -161,18 +137,6 @@ async def _adjudicate(step: Adjudicate, state: RunState, senses: Senses) -> Entr
     else:
         verdict = adjudicate(facts, policy)
     yield Entry(CallAdjudicated(at=senses.clock.now(), call_id=step.call_id, verdict=verdict), waits=True)
-
-
-async def _ask(step: AskPerson, state: RunState, senses: Senses) -> Entries:
-    now, approval = senses.clock.now(), state.job.approval
-    keeps = approval.on_timeout == "keep" or state.request.level is not None
-    yield Entry(ApprovalRequested(at=now, call_id=step.call_id, expires_at=None if keeps else now + approval.timeout))
-
-
-async def _expire(step: ExpireApproval, senses: Senses) -> Entries:
-    now = senses.clock.now()
-    note = "nobody answered in time"
-    yield Entry(ApprovalDecided(at=now, call_id=step.call_id, decision=Decision.DENY, by=NOBODY, note=note))
 
 
 async def _refuse(step: Refuse, senses: Senses) -> Entries:
@@ -185,6 +149,9 @@ async def _execute(step: Execute, state: RunState, world: World) -> Entries:
     if known.verdict is None:
         msg = f"call {step.call_id} was never adjudicated"
         raise JournalError(msg)
+    if known.decision and (changed := await overtaken(known, state, world)):
+        yield Entry(CallFinished(at=world.clock.now(), call_id=step.call_id, result=changed))
+        return
     yield Entry(CallStarted(at=world.clock.now(), call_id=step.call_id))
     scene = scene_of(state, world, step.call_id)
     async with aclosing(world.toolbox.execute(known.call, known.verdict, scene)) as facts:
@@ -201,7 +168,8 @@ async def _execute(step: Execute, state: RunState, world: World) -> Entries:
                     yield Entry(WritePlanned(at=now, call_id=step.call_id, change=fact.change), fact.blobs)
                 case ToolOutput():
                     again = world.toolbox.replay_safe(known.call.tool) and not fact.blobs
-                    yield Entry(CallFinished(at=now, call_id=step.call_id, result=fact.result), fact.blobs, again)
+                    result = with_decision(fact.result, known)
+                    yield Entry(CallFinished(at=now, call_id=step.call_id, result=result), fact.blobs, again)
 
 
 async def _recover(step: Recover, state: RunState, world: World) -> Entries:

@@ -8,6 +8,7 @@ from typing import Protocol
 from zoneinfo import ZoneInfo
 
 from kova_auto.core.approval.policy import Policy
+from kova_auto.core.consent import Offer, Target
 from kova_auto.core.ids import BlobHash
 from kova_auto.core.message import ToolCall
 from kova_auto.core.ports import Clock, Journal, Model, SteadyClock, Toolbox, Views
@@ -28,6 +29,9 @@ class Enquiry(Protocol):
     async def facts(self, call: ToolCall, scene: Scene) -> CallFacts:
         """Find out what a call would touch; changes nothing."""
 
+    async def targets(self, call: ToolCall, scene: Scene) -> tuple[Target, ...]:
+        """Return what lies where a call would write, as it is now; empty where it writes no file of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Senses:
@@ -36,6 +40,7 @@ class Senses:
     Attributes:
         models: Returns a model of a run's chain, by its name; raises ModelError or ConfigError where there is none.
         policies: Returns the policy that a run is under.
+        offers: Returns what "allow and remember" would keep of a call that needs a person.
         redact: Takes the secrets that are known out of text, before it is written or shown to a model.
     """
 
@@ -44,6 +49,7 @@ class Senses:
     toolbox: Enquiry
     models: Callable[[RunState, str], Model]
     policies: Callable[[RunState], Policy]
+    offers: Callable[[RunState, CallFacts], Awaitable[Offer]]
     redact: Callable[[str], str]
 
 

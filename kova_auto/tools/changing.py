@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
+from kova_auto.core.consent import Target as Overwritten
 from kova_auto.core.errors import ToolFailedError
 from kova_auto.core.ids import BlobHash, blob_hash
 from kova_auto.core.message import FileChange, ResultStatus, TextPart, ToolResult, told
@@ -32,6 +33,16 @@ class Change:
             after=blob_hash(self.after),
             mode=before.mode if before else None,
         )
+
+
+def overwritten(roots: Roots, target: Target) -> tuple[Overwritten, ...]:
+    """Return what lies where a change would be made.
+
+    Raises:
+        ToolFailedError: It is nothing that a tool may change.
+    """
+    found = existing(roots, target)
+    return (Overwritten(path=target.path, content=found.hash if found else None),)
 
 
 def known_to_model(target: Target, found: Content, scene: Scene) -> None:

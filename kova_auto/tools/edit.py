@@ -7,12 +7,13 @@ import asyncio
 from pydantic import BaseModel, Field
 
 from kova_auto.core.approval.levels import Effect, Verdict
+from kova_auto.core.consent import Target as Overwritten
 from kova_auto.core.errors import ToolFailedError
 from kova_auto.core.message import ToolCall, ToolResult
 from kova_auto.core.run import CallState
 from kova_auto.core.tool import CallFacts, Scene, ToolRun
 from kova_auto.core.value import Value
-from kova_auto.tools.changing import Change, carry_out, known_to_model, recovered
+from kova_auto.tools.changing import Change, carry_out, known_to_model, overwritten, recovered
 from kova_auto.tools.encoding import binary_type, decode
 from kova_auto.tools.files import Content, existing
 from kova_auto.tools.passage import Passage, found_at, hint
@@ -51,6 +52,10 @@ class EditTool:
         """Say which file would be changed."""
         fact = await asyncio.to_thread(lambda: self._roots.fact(self._target(args, scene)))
         return CallFacts(call, self.effect, paths=(fact,))
+
+    async def targets(self, args: EditArguments, scene: Scene) -> tuple[Overwritten, ...]:
+        """Say what it would write over."""
+        return await asyncio.to_thread(overwritten, self._roots, self._target(args, scene))
 
     async def run(self, args: EditArguments, scene: Scene, verdict: Verdict) -> ToolRun:
         """Change it."""

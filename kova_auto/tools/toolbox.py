@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol, assert_never, runtime_checkable
+from typing import Any, Protocol, assert_never, runtime_checkable
 
 from kova_auto.core.approval.levels import Mode, Verdict
 from kova_auto.core.approval.tables import reaches
+from kova_auto.core.consent import Target
 from kova_auto.core.errors import ToolError, ToolFailedError
 from kova_auto.core.ids import blob_hash
 from kova_auto.core.message import Part, ResultStatus, TextPart, ToolCall, ToolResult, ToolSpec, told
@@ -36,6 +37,14 @@ class Settles(Protocol):
 
     async def settle(self, scene: Scene) -> None:
         """Give it back; safe to call twice."""
+
+
+@runtime_checkable
+class Overwrites(Protocol):
+    """Be a tool that writes one file, and can say what it would write over."""
+
+    async def targets(self, args: Any, scene: Scene) -> tuple[Target, ...]:  # noqa: ANN401  # its own arguments
+        """Return what lies there now."""
 
 
 class LocalToolbox:
@@ -91,6 +100,16 @@ class LocalToolbox:
             return await tool.facts(call, arguments_of(tool, call), scene)
         except ToolError as exc:
             return CallFacts(call, tool.effect, problem=self._redact(str(exc)))
+
+    async def targets(self, call: ToolCall, scene: Scene) -> tuple[Target, ...]:
+        """Return what lies where a call would write; nothing where it cannot be told: the tool itself says why then."""
+        tool = self._tools.get(call.tool)
+        if not isinstance(tool, Overwrites):
+            return ()
+        try:
+            return await tool.targets(arguments_of(tool, call), scene)
+        except ToolError:
+            return ()
 
     async def execute(self, call: ToolCall, verdict: Verdict, scene: Scene) -> ToolRun:
         """Do what the call asks; ends with exactly one `ToolOutput`, also where the tool fails."""

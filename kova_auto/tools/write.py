@@ -9,12 +9,13 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from kova_auto.core.approval.levels import Effect, Verdict
+from kova_auto.core.consent import Target as Overwritten
 from kova_auto.core.errors import ToolFailedError
 from kova_auto.core.message import ToolCall, ToolResult
 from kova_auto.core.run import CallState
 from kova_auto.core.tool import CallFacts, Scene, ToolRun
 from kova_auto.core.value import Value
-from kova_auto.tools.changing import Change, carry_out, known_to_model, recovered
+from kova_auto.tools.changing import Change, carry_out, known_to_model, overwritten, recovered
 from kova_auto.tools.files import Content, existing
 from kova_auto.tools.roots import Ground, Roots, Target
 
@@ -51,6 +52,10 @@ class WriteTool:
         """Say which file would be written."""
         fact = await asyncio.to_thread(lambda: self._roots.fact(self._target(args.file_path, scene)))
         return CallFacts(call, self.effect, paths=(fact,))
+
+    async def targets(self, args: WriteArguments, scene: Scene) -> tuple[Overwritten, ...]:
+        """Say what it would write over."""
+        return await asyncio.to_thread(overwritten, self._roots, self._target(args.file_path, scene))
 
     async def run(self, args: WriteArguments, scene: Scene, verdict: Verdict) -> ToolRun:
         """Write it."""

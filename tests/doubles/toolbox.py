@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
 
 from kova_auto.core.approval.levels import Effect, Mode, Verdict
+from kova_auto.core.consent import Target
 from kova_auto.core.message import ResultStatus, ToolCall, ToolResult, ToolSpec, told
 from kova_auto.core.run import CallState
 from kova_auto.core.tool import CallFacts, PathFact, ProcessAnnounced, Scene, ToolFact, ToolOutput, Zone
@@ -25,6 +26,7 @@ class Hands:
         leaving: A tool that waits was cut off; `left` holds the calls that have tidied up after it.
         meanwhile: Called while a tool works, and while what it left is settled.
         problems: What is wrong with every call of a tool.
+        there: What lies where a call of `change` would write.
     """
 
     effects: Mapping[str, Effect] = field(
@@ -43,6 +45,7 @@ class Hands:
     left: list[str] = field(default_factory=list)
     meanwhile: Callable[[], None] = lambda: None
     problems: dict[str, str] = field(default_factory=dict)
+    there: Target = field(default_factory=lambda: Target(path="/ws/a.txt"))
 
     def specs(self, scene: Scene, mode: Mode) -> tuple[ToolSpec, ...]:
         del scene, mode
@@ -59,6 +62,10 @@ class Hands:
         problem = self.problems.get(call.tool, "wanted text" if call.args.get("path") == 7 else "")
         confinable = frozenset({"reading", "workspace"})
         return CallFacts(call, effect, problem=problem, paths=paths, command=command, confinable=confinable)
+
+    async def targets(self, call: ToolCall, scene: Scene) -> tuple[Target, ...]:
+        del scene
+        return (self.there,) if call.tool == "change" else ()
 
     async def execute(self, call: ToolCall, verdict: Verdict, scene: Scene) -> AsyncGenerator[ToolFact, None]:
         del verdict

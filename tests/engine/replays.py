@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kova_auto.core.approval.levels import AutomationLevel
+from kova_auto.core.consent import Offer
 from kova_auto.core.job import Job
 from kova_auto.core.pin import ModelPin
 from kova_auto.core.policy import policy_of
@@ -67,6 +68,7 @@ class Again:
             toolbox=self.toolbox or self.stage.hands,
             models=lambda *_: model,
             policies=lambda state: policy_of(self._job(state), state.request.level),
+            offers=_nothing_kept,
             redact=lambda text: text,
         )
 
@@ -81,3 +83,7 @@ class Again:
 def matches(replay: Replay) -> list[list[tuple[str | None, Match]]]:
     """Return, by iteration, the calls of a replay and how they go with the recording."""
     return [[(call.call_id or call.recorded_id, call.match) for call in one.calls] for one in replay.iterations]
+
+
+async def _nothing_kept(*_: object) -> Offer:
+    return Offer()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
+from kova_auto.core.consent import Offer
 from kova_auto.core.event import Event
 from kova_auto.core.ids import RunId
 from kova_auto.core.job import Outcome
@@ -39,6 +40,7 @@ class Stage:
     bells: Bells = field(default_factory=Bells)
     lease: timedelta = LEASE
     hindrance: str = ""
+    offer: Offer = field(default_factory=Offer)
     learned: list[str] = field(default_factory=list)
 
     async def opened(self, **changes: object) -> RunState:
@@ -60,6 +62,7 @@ class Stage:
             toolbox=self.hands,
             models=lambda _, name: models[name] if models else player,
             policies=policy_of_run,
+            offers=self._offers,
             learn=lambda state: self.learned.append(state.run_id),
             redact=lambda text: text.replace("hunter2-hunter2", "[redacted]"),
             zone=lambda _: ZoneInfo("UTC"),
@@ -70,6 +73,9 @@ class Stage:
             system="Linux",
         )
         return Engine(world, self.bells, lease=self.lease)
+
+    async def _offers(self, *_: object) -> Offer:
+        return self.offer
 
     async def _hindrance(self, _: RunState) -> str:
         return self.hindrance

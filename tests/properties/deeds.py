@@ -33,13 +33,13 @@ from kova_auto.core.message import ModelReply, ResultStatus, TextPart, ToolResul
 from kova_auto.core.run import RunState, apply, opened
 from kova_auto.core.step import (
     Adjudicate,
+    AnswerForNobody,
     AskPerson,
     AssembleContext,
     AwaitApproval,
     AwaitUntil,
     CallModel,
     Execute,
-    ExpireApproval,
     Finish,
     Recover,
     Refuse,
@@ -133,7 +133,7 @@ def _model(iteration: int, state: RunState, now: datetime, draw: Draw) -> Iterat
 
 
 def _call(
-    step: Adjudicate | AskPerson | ExpireApproval | Refuse | Execute | Recover, now: datetime, draw: Draw
+    step: Adjudicate | AskPerson | AnswerForNobody | Refuse | Execute | Recover, now: datetime, draw: Draw
 ) -> Iterator[Event]:
     key = step.call_id
     match step:
@@ -141,8 +141,9 @@ def _call(
             yield CallAdjudicated(at=now, call_id=key, verdict=ruled(draw(st.sampled_from(Ruling))))
         case AskPerson():
             yield ApprovalRequested(at=now, call_id=key, expires_at=now + timedelta(hours=1))
-        case ExpireApproval():
-            yield ApprovalDecided(at=now, call_id=key, decision=Decision.DENY, by="timeout")
+        case AnswerForNobody(by=by, note=note, goes_on=goes_on):
+            decision = Decision.ONCE if goes_on else Decision.DENY
+            yield ApprovalDecided(at=now, call_id=key, decision=decision, by=by, note=note)
         case Refuse(reason=reason, status=status):
             yield CallFinished(at=now, call_id=key, result=told(status, reason))
         case Execute():

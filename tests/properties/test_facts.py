@@ -34,7 +34,7 @@ from kova_auto.core.job import Job, Outcome
 from kova_auto.core.limits import left_s, running_s
 from kova_auto.core.owed import Cause
 from kova_auto.core.run import Execution, RunState, apply, fold, opened
-from kova_auto.core.step import AwaitApproval, ExpireApproval, Rest, Step, next_step
+from kova_auto.core.step import Adjudicate, AnswerForNobody, AskPerson, AwaitApproval, Rest, Step, next_step
 from kova_auto.core.view import approval_rows, delivery_rows, run_row
 from tests.properties.deeds import recorded
 from tests.support import a_job, a_request
@@ -122,7 +122,7 @@ class Journal(RuleBasedStateMachine):
     def a_suspended_run_waits_for_its_person_unless_it_is_to_end(self) -> None:
         if self.state.execution is Execution.SUSPENDED and not self.state.stop and not self.state.request.blocked:
             step = next_step(self.state, self.state.last_at or self.now)
-            assert isinstance(step, AwaitApproval | ExpireApproval) or ends_soon(self.state)
+            assert isinstance(step, AwaitApproval | AnswerForNobody | Adjudicate | AskPerson) or ends_soon(self.state)
 
     @invariant()
     def nothing_runs_without_leave_and_every_call_has_one_result(self) -> None:

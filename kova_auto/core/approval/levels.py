@@ -75,6 +75,7 @@ class Verdict(Value):
         rule: The stable name of the rule that decided, as `floor.control_path` or `level.read-only.write_inside`.
         confinement: How a command must be confined: `reading`, `workspace` or `open`; empty for other effects.
         policy_hash: Of the policy that was in force.
+        question: The call itself asks a person something: an answer is what it wants, not leave to act.
     """
 
     ruling: Ruling
@@ -82,3 +83,4 @@ class Verdict(Value):
     rule: str
     confinement: str = ""
     policy_hash: str = ""
+    question: bool = False

@@ -1,0 +1,45 @@
+"""What a tool, and whoever judges its calls, is told of a run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kova_auto.core.ids import CallId
+from kova_auto.core.limits import left_s
+from kova_auto.core.run import RunState
+from kova_auto.core.tool import CallFacts, Scene
+from kova_auto.core.view import level_of
+from kova_auto.engine.world import Senses
+
+NO_CALL = CallId("")
+
+
+def scene_of(state: RunState, senses: Senses, call: CallId = NO_CALL) -> Scene:
+    """Return what a tool may know of the run."""
+    now = senses.clock.now()
+    return Scene(
+        run_id=state.run_id,
+        call_id=call,
+        job=state.job,
+        workspace=state.request.workspace,
+        now=now,
+        left_s=left_s(state, now),
+        level=level_of(state),
+        seen=state.seen,
+        todo=state.todo,
+        processes={process.call_id: process for process in state.background},
+        rests=frozenset(known.result.rest for known in state.calls.values() if known.result and known.result.rest),
+        write_roots=senses.policies(state).write_roots,
+        answers=_answers(state, call),
+    )
+
+
+def _answers(state: RunState, call: CallId) -> tuple[str, ...]:
+    decision = state.calls[call].decision if call in state.calls else None
+    return decision.answers if decision else ()
+
+
+async def facts_of(call_id: CallId, state: RunState, senses: Senses) -> CallFacts:
+    """Find out what a call would touch, and whose words may be behind it."""
+    facts = await senses.toolbox.facts(state.call(call_id).call, scene_of(state, senses, call_id))
+    return replace(facts, tainted_by=state.tainted_by) if state.tainted_by else facts
