@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
+from kova_auto.app.neighbours import Neighbours
 from kova_auto.app.places import HousePlaces
 from kova_auto.app.vault import Vault
 from kova_auto.core.approval.levels import Effect
@@ -15,6 +17,7 @@ from kova_auto.core.errors import ConfigError
 from kova_auto.core.net.http import Exchange
 from kova_auto.core.secret import SecretRef
 from kova_auto.engine.world import Blobs
+from kova_auto.net.proxy import Proxy
 from kova_auto.tools.bash import BashTool
 from kova_auto.tools.commands import Commands, Host
 from kova_auto.tools.edit import EditTool
@@ -56,7 +59,8 @@ async def unproven(sandbox: Sandbox, policy: Policy) -> str:
     if policy.sandbox != "required" or reached is Reach.NO:
         return ""
     wanted = (Box.READING,) if reached is Reach.READING else boxes(policy.level)
-    found = [await sandbox.select(Proof.REQUIRED, Level(box.value)) for box in wanted]
+    network = policy.network != "off" and wanted != (Box.READING,)
+    found = [await sandbox.select(Proof.REQUIRED, Level(box.value), network=network) for box in wanted]
     reasons = [refused.reason for refused in found if isinstance(refused, Refusal)]
     return f'permissions.sandbox = "required": {reasons[0]}' if len(reasons) == len(found) else ""
 
@@ -74,21 +78,33 @@ def sandbox_of(places: HousePlaces) -> Sandbox:
         message = f"what runs need while they go on cannot be kept here: {exc.strerror}"
         hint = "set XDG_CACHE_HOME to a directory of your own, or CacheDirectory= in the unit"
         raise ConfigError(message, path=str(scratch), hint=hint) from exc
-    hidden = hidden_places(places.home, (*places.secret, places.data))
-    return Sandbox(scratch, hidden, bwrap=find_bwrap(), landlock_abi=landlock.abi())
+    return Sandbox(scratch, _hidden(places), bwrap=find_bwrap(), landlock_abi=landlock.abi())
+
+
+def _hidden(places: HousePlaces) -> tuple[Path, ...]:
+    """Return what no command sees, save its own directories in it: homes, secrets, our state, what other runs use."""
+    return hidden_places(places.home, (*places.secret, places.data, places.work))
 
 
 def tooling_of(
     places: HousePlaces, environ: Mapping[str, str], vault: Vault, journal: Blobs, exchange: Exchange
 ) -> Tooling:
     """Build the tools, in the order in which the model is told of them."""
-    hidden = hidden_places(places.home, (*places.secret, places.data))
-    sandbox = sandbox_of(places)
+    sandbox, neighbours = sandbox_of(places), Neighbours(places.job_dirs[0])
 
     def secret(reference: SecretRef) -> str:
         return vault.value(reference)
 
-    host = Host(places.work, environ, hidden, places.toolchains, secret, places.job_dirs)
+    host = Host(
+        base=places.work,
+        environment=environ,
+        hidden=_hidden(places),
+        toolchains=places.toolchains,
+        secret=secret,
+        gateway=Proxy(),
+        job_dirs=places.job_dirs,
+        others=neighbours.workspaces,
+    )
     commands, roots = (
         Commands(sandbox, host),
         Roots(secret=places.secret, control=places.control, job_dirs=places.job_dirs),

@@ -22,6 +22,7 @@ from pydantic import (
 )
 
 from kova_auto.core.approval.levels import AutomationLevel, Mode
+from kova_auto.core.approval.network import Network
 from kova_auto.core.duration import Duration
 from kova_auto.core.secret import SecretRef
 from kova_auto.core.value import Value
@@ -162,7 +163,7 @@ class Permissions(Table):
     web: tuple[str, ...] = ()
     sandbox: Literal["auto", "required", "off"] = "auto"
     commands: Literal["rules", "confined"] = "rules"
-    network: Literal["off", "on"] = "off"
+    network: Network = "off"
 
 
 class Input(Table):

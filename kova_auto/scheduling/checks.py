@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable
 
 from kova_auto.core.approval.hosts import check_host
+from kova_auto.core.approval.network import check_entry
 from kova_auto.core.approval.rules import check_rule
 from kova_auto.core.context.prompt import inputs_named
 from kova_auto.core.toml.complaints import did_you_mean
@@ -74,6 +75,18 @@ def check_permissions(draft: Draft) -> None:
     granted = draft.file.permissions
     _each(draft, ("permissions", "allow_commands"), granted.allow_commands, check_rule)
     _each(draft, ("permissions", "web"), granted.web, check_host)
+    if isinstance(granted.network, tuple):
+        _check_network(draft, granted.network, granted.sandbox)
+
+
+def _check_network(draft: Draft, entries: tuple[str, ...], sandbox: str) -> None:
+    key: Key = ("permissions", "network")
+    _each(draft, key, entries, check_entry)
+    if not entries:
+        draft.problems.add(key, "wanted at least one host, found an empty list", 'network = "off" means none')
+    if sandbox == "off":
+        message = 'network lists hosts, and sandbox = "off" takes away what holds commands to them'
+        draft.problems.add(("permissions", "sandbox"), message, 'leave sandbox out, or say network = "on"')
 
 
 def _each(draft: Draft, key: Key, entries: Iterable[str], check: Callable[[str], str | None]) -> None:

@@ -7,16 +7,18 @@ or, after this process was killed, by the next one, which finds the note that li
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from kova_auto.core.approval.levels import AutomationLevel, Mode
 from kova_auto.core.errors import ConfigError, ToolFailedError
 from kova_auto.core.event import ProcessStarted
+from kova_auto.core.gateway import Door, Gateway
 from kova_auto.core.ids import CallId, RunId
 from kova_auto.core.secret import SecretRef
 from kova_auto.core.tool import ProcessAnnounced, Scene
@@ -26,6 +28,7 @@ from kova_auto.tools.printed import Finished
 from kova_auto.tools.process import Limits, Process, bash_argv, spawn
 from kova_auto.tools.run_dirs import RunDirs
 from kova_auto.tools.sandbox.confiners import Confined, Confiner
+from kova_auto.tools.sandbox.others import others
 from kova_auto.tools.sandbox.plan import Confinement, Level, Policy, Refusal
 from kova_auto.tools.sandbox.select import Sandbox
 
@@ -42,8 +45,10 @@ class Host:
         environment: The service's environment; only harmless variables of it pass.
         hidden: What no command sees.
         toolchains: Programs below a hidden directory that are to be seen.
+        gateway: Gives a command its network, where its job wants one.
         job_dirs: Directories of job files, besides that of a run's own job.
         secret: Returns the value of a job's `[env]` entry, or raises ConfigError.
+        others: Returns the workspaces of all jobs that are known; a command sees none but its own.
     """
 
     base: Path
@@ -51,22 +56,36 @@ class Host:
     hidden: tuple[Path, ...]
     toolchains: tuple[Path, ...]
     secret: Callable[[SecretRef], str]
+    gateway: Gateway
     job_dirs: tuple[Path, ...] = ()
+    others: Callable[[], Iterable[Path]] = tuple
 
 
 class Running:
     """Hold one spawned command until it is settled; as a context, it sees to that unless the command is `kept`."""
 
-    def __init__(self, process: Process, limits: Limits, spool: Path, tidy: Callable[[], tuple[str, ...]]) -> None:
-        """Take over a process; `tidy` is called once, when all of it is gone."""
+    def __init__(
+        self,
+        process: Process,
+        limits: Limits,
+        spool: Path,
+        tidy: Callable[[], tuple[str, ...]],
+        door: Door | None = None,
+    ) -> None:
+        """Take over a process and its way to the network; `tidy` is called once, when all of it is gone."""
         self.process, self.limits, self.spool = process, limits, spool
         self.kept = False
+        self._door = door
         self._tidy = tidy
         self._settling: asyncio.Task[tuple[str, ...]] | None = None
 
     def announced(self, *, background: bool) -> ProcessAnnounced:
         """Return what is to be written down before the command is released."""
         return ProcessAnnounced(self.process.leader.pid, self.process.leader.started, background)
+
+    def refused(self) -> tuple[str, ...]:
+        """Return what the network refused it so far, one line each."""
+        return self._door.told() if self._door else ()
 
     async def finished(self) -> Finished:
         """Wait for the end, and settle. Cancelling the wait ends the command first.
@@ -78,7 +97,7 @@ class Running:
             ended = await self.process.ended()
         finally:
             set_aside = await self.settle()
-        return Finished(ended, set_aside)
+        return Finished(ended, set_aside, self.refused())
 
     async def settle(self) -> tuple[str, ...]:
         """End it if it still runs, tidy up, and return the control files that it added. Safe to call twice."""
@@ -89,6 +108,8 @@ class Running:
     async def _settle(self) -> tuple[str, ...]:
         with suppress(ToolFailedError):  # the output could not be kept: said to whoever waits for it
             await self.process.stop()
+        if self._door:
+            await self._door.close()
         return await asyncio.to_thread(self._tidy)
 
     async def __aenter__(self) -> Self:
@@ -150,8 +171,12 @@ class Commands:
         return RunDirs(self._host.base, run_id)
 
     async def confinable(self, scene: Scene) -> tuple[frozenset[str], str]:
-        """Return the confinements that are proven here, and why one is not; empty where all are."""
-        found = {level: await self._sandbox.select(_policy(scene), level) for level in (Level.READING, Level.WORKSPACE)}
+        """Return the confinements that are proven here, and why one is not; empty where all are.
+
+        What cannot hold a job's commands to its network does not count: they would be run without it, and fail.
+        """
+        policy, network, levels = _policy(scene), _wants_network(scene), (Level.READING, Level.WORKSPACE)
+        found = {level: await self._sandbox.select(policy, level, network=network) for level in levels}
         reasons = [chosen.reason for chosen in found.values() if isinstance(chosen, Refusal)]
         proven = frozenset(str(level) for level, chosen in found.items() if not isinstance(chosen, Refusal))
         return proven, reasons[0] if reasons else ""
@@ -171,24 +196,46 @@ class Commands:
             raise
 
     async def _spawn(self, command: str, scene: Scene, level: Level, limits: Limits) -> Running:
-        confiner = await self._sandbox.select(_policy(scene), level)
+        networked = level is Level.WORKSPACE and _wants_network(scene)
+        confiner = await self._sandbox.select(_policy(scene), level, network=networked)
         if isinstance(confiner, Refusal):
             raise ToolFailedError(confiner.reason)
+        door = self._host.gateway.door(scene.job.permissions.network) if networked else None
+        try:
+            return await self._begin(command, scene, level, limits, confiner, door)
+        except BaseException:
+            if door:
+                await door.close()
+            raise
+
+    async def _begin(
+        self, command: str, scene: Scene, level: Level, limits: Limits, confiner: Confiner, door: Door | None
+    ) -> Running:
         dirs, call = self.dirs(scene.run_id), scene.call_id
         token, spool = dirs.token(call), dirs.spool(call)
         with _in_words():
             confinement = await asyncio.to_thread(self._confinement, dirs, scene, level)
+            inherits = (door.descriptor,) if door else ()
+            confinement = replace(confinement, handover=inherits[0] if inherits else None)
             confined = await asyncio.to_thread(confiner.prepare, confinement, bash_argv(command), token)
             tidy = partial(_tidy, confiner, confined, dirs.note(call))
             try:
                 await asyncio.to_thread(dirs.write_note, call, confined.controls)
                 process = await spawn(
-                    confined.argv, env=confined.env, cwd=confined.cwd, token=token, limits=limits, spool=spool
+                    confined.argv,
+                    env=confined.env,
+                    cwd=confined.cwd,
+                    token=token,
+                    limits=limits,
+                    spool=spool,
+                    inherits=inherits,
                 )
             except BaseException:
                 await asyncio.to_thread(tidy)
                 raise
-        return Running(process, limits, spool, tidy)
+        if door:
+            door.watch()
+        return Running(process, limits, spool, tidy, door)
 
     def _confinement(self, dirs: RunDirs, scene: Scene, level: Level) -> Confinement:
         granted, workspace = scene.job.permissions, Path(scene.workspace)
@@ -197,6 +244,8 @@ class Commands:
             raise ToolFailedError(message)
         dirs.make(scene.job.workspace)
         write_roots = tuple(path for root in scene.write_roots if (path := Path(root)).is_dir())
+        read_roots = tuple(map(Path, granted.read_roots))
+        own = (workspace, Path(scene.job.workspace), *write_roots, *read_roots)
         given = {name: self._host.secret(ref) for name, ref in scene.job.env.items()}
         return Confinement(
             level=level,
@@ -205,11 +254,10 @@ class Commands:
             cwd=workspace,
             cache=dirs.cache(scene.job.workspace),
             write_roots=write_roots,
-            read_roots=tuple(map(Path, granted.read_roots)),
-            hidden=self._host.hidden,
+            read_roots=read_roots,
+            hidden=(*self._host.hidden, *others(self._host.others(), own)),
             toolchains=self._host.toolchains,
             job_dirs=(*self._host.job_dirs, Path(scene.job.path).parent),
-            network=granted.network == "on",
             env=clean_environment(self._host.environment, given, untrusted=(workspace, *write_roots)),
         )
 
@@ -272,6 +320,12 @@ class Commands:
 def _policy(scene: Scene) -> Policy:
     """Return how much proof is wanted. "off" is the verdict's to say, as the level OPEN: nothing else is unconfined."""
     return Policy.REQUIRED if scene.job.permissions.sandbox == "required" else Policy.AUTO
+
+
+def _wants_network(scene: Scene) -> bool:
+    """Say whether a run's commands are to have a network: what may only read has none, whatever the job says."""
+    only_reads = scene.level == AutomationLevel.READ_ONLY or scene.job.mode is Mode.PLAN
+    return scene.job.permissions.network != "off" and not only_reads
 
 
 def _tidy(confiner: Confiner, confined: Confined, note: Path) -> tuple[str, ...]:

@@ -26,10 +26,12 @@ class Finished:
 
     Attributes:
         set_aside: Former paths of the control files that it had added.
+        refused: What the network refused it, one line each.
     """
 
     ended: Ended
     set_aside: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
 
     @property
     def succeeded(self) -> bool:
@@ -91,7 +93,12 @@ def how_it_ended(finished: Finished, limits: Limits) -> list[str]:
         lines.append(
             f"[{count} process{'es' * (count > 1)} that it left behind {'were' if count > 1 else 'was'} ended]"
         )
-    return lines + set_aside(finished.set_aside)
+    return [*lines, *unreached(finished.refused), *set_aside(finished.set_aside)]
+
+
+def unreached(refused: tuple[str, ...]) -> list[str]:
+    """Return the lines about what the network refused; none where it refused nothing."""
+    return [f"[{printable(line)}]" for line in refused]
 
 
 def set_aside(paths: tuple[str, ...]) -> list[str]:

@@ -225,7 +225,14 @@ class Process:
 
 
 async def spawn(
-    argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, token: str, limits: Limits, spool: Path | None = None
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    token: str,
+    limits: Limits,
+    spool: Path | None = None,
+    inherits: tuple[int, ...] = (),
 ) -> Process:
     """Return a process that waits behind its gate: write `leader` down, then `release` it.
 
@@ -236,6 +243,7 @@ async def spawn(
         token: The call's mark.
         limits: What ends the command.
         spool: A new file for all of the output up to `limits.spool_bytes`, where no command can write; not removed.
+        inherits: Descriptors that stay open in it, besides the standard three.
 
     Raises:
         ToolFailedError: The process could not be started.
@@ -245,7 +253,7 @@ async def spawn(
             capture = Capture(limits.head_bytes, limits.tail_bytes, spool=spool, spool_bytes=limits.spool_bytes)
             undo.callback(capture.close)
             command = (*_SHELL, _GATE, "gate", *_ulimits(limits), *argv)
-            child = await _start(command, env=env, cwd=cwd, undo=undo)
+            child = await _start(command, env=env, cwd=cwd, inherits=inherits, undo=undo)
         except OSError as error:
             message = f"the command could not be started in {cwd}: {error.strerror}"
             raise ToolFailedError(message) from error
@@ -253,7 +261,9 @@ async def spawn(
     return Process(child, capture, limits, token)
 
 
-async def _start(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, undo: ExitStack) -> _Child:
+async def _start(
+    command: Sequence[str], *, env: Mapping[str, str], cwd: Path, inherits: tuple[int, ...], undo: ExitStack
+) -> _Child:
     """Start a process between two pipes; what must be closed if anything fails is told to `undo`."""
     with ExitStack() as theirs:
         gate_out, gate_in = os.pipe()
@@ -270,6 +280,7 @@ async def _start(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, u
             env=dict(env),
             cwd=cwd,
             start_new_session=True,
+            pass_fds=inherits,
             umask=0o077,
         )
     return _Child(process, Leader(process.pid, await started_of(process.pid)), gate, printed)

@@ -19,7 +19,7 @@ from kova_auto.core.value import Value
 from kova_auto.tools.bash import BashTool
 from kova_auto.tools.commands import Commands, Left, Remains
 from kova_auto.tools.output import printable
-from kova_auto.tools.printed import SHOWN_BYTES, Finished, how_it_ended, last_part, reported, set_aside
+from kova_auto.tools.printed import SHOWN_BYTES, Finished, how_it_ended, last_part, reported, set_aside, unreached
 from kova_auto.tools.tool import Tool
 
 _MAX_WAIT_S = 60
@@ -131,7 +131,8 @@ async def _seen(left: Left, finished: Finished | None) -> ToolOutput:
         whole = await asyncio.to_thread(left.running.spool.read_bytes) if has_all else output.tail
     text = last_part(output.tail, output.total_bytes)
     if finished is None:
-        return reported(ResultStatus.OK, text, ["[still running]"], whole=whole)
+        notes = ["[still running]", *unreached(left.running.refused())]
+        return reported(ResultStatus.OK, text, notes, whole=whole)
     status = ResultStatus.OK if finished.succeeded else ResultStatus.ERROR
     notes = how_it_ended(finished, left.running.limits) or ["[ended with exit code 0]"]
     return reported(status, text, notes, exit_code=finished.ended.exit_code, whole=whole)

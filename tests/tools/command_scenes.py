@@ -7,7 +7,7 @@ import atexit
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cache
@@ -17,17 +17,20 @@ from pydantic import JsonValue
 
 from kova_auto.core.approval.levels import Ruling, Verdict
 from kova_auto.core.event import CallStarted, ProcessStarted
+from kova_auto.core.gateway import Gateway
 from kova_auto.core.ids import CallId
 from kova_auto.core.message import ToolCall
 from kova_auto.core.run import CallState
 from kova_auto.core.secret import SecretRef
 from kova_auto.core.tool import ProcessAnnounced, Scene, ToolOutput, ToolRun
+from kova_auto.net.proxy import Proxy
 from kova_auto.tools.bash import BashTool
 from kova_auto.tools.commands import Commands, Host
 from kova_auto.tools.sandbox import landlock
 from kova_auto.tools.sandbox.plan import Level, Method
 from kova_auto.tools.sandbox.select import Sandbox, find_bwrap
 from kova_auto.tools.tool import Tool
+from tests.net.proxied import Names
 from tests.tools.sandbox.tries import methods_here
 from tests.tools.tool_scenes import NOW, RUN, a_scene
 
@@ -53,6 +56,8 @@ def some_commands(
     method: Method = Method.BWRAP,
     secrets: Mapping[str, str] | None = None,
     sandbox: Sandbox | None = None,
+    gateway: Gateway | None = None,
+    others: Sequence[Path] = (),
 ) -> Commands:
     """Return what runs commands, as one process of the service would have it; its state lies below `top`."""
     known = secrets or {}
@@ -62,6 +67,8 @@ def some_commands(
         hidden=(top / "service",),
         toolchains=(),
         secret=lambda ref: known[ref.env or ""],
+        gateway=gateway or Proxy(Names({})),
+        others=lambda: others,
     )
     return Commands(sandbox or a_sandbox(method), host)
 
@@ -135,10 +142,10 @@ def journaled(call_id: str, fact: ProcessAnnounced) -> ProcessStarted:
 
 @asynccontextmanager
 async def a_task(
-    commands: Commands, workspace: Path, command: str, call_id: str = "1.1"
+    commands: Commands, workspace: Path, command: str, call_id: str = "1.1", scene: Scene | None = None
 ) -> AsyncIterator[tuple[ToolOutput, Scene]]:
     """Start a command in the background; yield what its call gave and the scene of the next call. Ends it after."""
-    scene = a_scene(workspace, call_id=call_id)
+    scene = replace(scene or a_scene(workspace), call_id=CallId(call_id))
     run = a_bash_run(commands, scene, command, run_in_background=True)
     fact = await announced(run)
     output = await finish(run)

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Literal
 
 from kova_auto.core.approval.levels import ApprovalLevel, Mode
+from kova_auto.core.approval.network import Network
 from kova_auto.core.approval.tables import Level
 
 HASH_VERSION = 2
@@ -65,7 +66,7 @@ class Policy:
     read_roots: tuple[str, ...] = ()
     sandbox: Literal["auto", "required", "off"] = "auto"
     commands: Literal["rules", "confined"] = "rules"
-    network: Literal["off", "on"] = "off"
+    network: Network = "off"
     when_needed: Literal["deny", "suspend"] = "deny"
     questions: Literal["assume", "suspend"] = "assume"
     secrets: tuple[str, ...] = ()

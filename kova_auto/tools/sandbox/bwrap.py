@@ -12,6 +12,7 @@ from pathlib import Path
 
 from kova_auto.tools.environment import MARKER
 from kova_auto.tools.sandbox.control import Controls
+from kova_auto.tools.sandbox.network import with_network
 from kova_auto.tools.sandbox.places import Access, Place, nearest
 from kova_auto.tools.sandbox.plan import Confinement
 
@@ -50,9 +51,10 @@ def bwrap_argv(
         command: The command's own argument list.
         token: Marks the command's processes, and not bwrap's own, which are to outlive a polite signal.
     """
-    network = ("--share-net",) if confinement.reaches_network else ()
+    if (descriptor := confinement.network) is not None:
+        command = with_network(descriptor, command)
     inside = ("--setenv", MARKER, token, "--chdir", str(confinement.cwd), "--")
-    return [str(bwrap), *_ALWAYS, *network, *_HOST, *_trees(seen), *_controls(seen, controls), *inside, *command]
+    return [str(bwrap), *_ALWAYS, *_HOST, *_trees(seen), *_controls(seen, controls), *inside, *command]
 
 
 def _trees(seen: Sequence[Place]) -> list[str]:

@@ -13,6 +13,7 @@ from kova_auto.tools.sandbox import landlock
 from kova_auto.tools.sandbox.bwrap import TEMP_AT, bwrap_argv
 from kova_auto.tools.sandbox.control import Controls
 from kova_auto.tools.sandbox.live import Live
+from kova_auto.tools.sandbox.network import proxy_variables
 from kova_auto.tools.sandbox.places import places
 from kova_auto.tools.sandbox.plan import Confinement, Level, Method
 from kova_auto.tools.sandbox.seccomp import Numbers
@@ -152,7 +153,8 @@ _GIT_PINS = {
 
 def _environment(confinement: Confinement, temp: Path) -> dict[str, str]:
     cached = confinement.cache if confinement.level is Level.WORKSPACE else None
-    return {**confinement.env, **place_variables(temp, cached or temp / "cache")}
+    network = {} if confinement.network is None else proxy_variables()
+    return {**confinement.env, **place_variables(temp, cached or temp / "cache"), **network}
 
 
 def _make_home(confinement: Confinement) -> None:

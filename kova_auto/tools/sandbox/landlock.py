@@ -22,6 +22,8 @@ from kova_auto.tools.sandbox.seccomp import Numbers, program
 LEAST_ABI = 3
 """Older ones cannot stop a file outside from being cut to nothing (kernel 6.2)."""
 
+NO_NETWORK = "Landlock cannot hold a command to the hosts of a network: it needs bubblewrap"
+
 _CREATE_RULESET = 444
 _ASK_VERSION = 1
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
@@ -97,16 +99,17 @@ def landlock_argv(
         known: This machine's system calls.
 
     Raises:
-        ToolFailedError: Something to hide lies inside a writable root.
+        ToolFailedError: Something to hide lies inside a writable root, or the command is to have a network.
     """
+    if confinement.network is not None:
+        raise ToolFailedError(NO_NETWORK)
     handled = _ALL_ABI_3 | (_IOCTL_DEVICE if version >= _IOCTL_ABI else 0)
-    network = confinement.reaches_network
     fields = [handled]
-    fields += [0 if network else _TCP] if version >= _TCP_ABI else []
+    fields += [_TCP] if version >= _TCP_ABI else []
     fields += [_SCOPE] if version >= _SCOPE_ABI else []
     ruleset = struct.pack(f"={len(fields)}Q", *fields).hex()
     rules = [f"{rights:x}:{path}" for path, rights in _rules(seen, handled)]
-    launch = (str(python), "-I", "-S", str(_LAUNCHER), ruleset, program(known, network=network).hex())
+    launch = (str(python), "-I", "-S", str(_LAUNCHER), ruleset, program(known).hex())
     return [*launch, *rules, "--", *command]
 
 

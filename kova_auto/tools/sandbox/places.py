@@ -9,9 +9,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from kova_auto.tools.sandbox.git import linked_gitdir
+from kova_auto.tools.sandbox.network import launcher_needs
 from kova_auto.tools.sandbox.plan import Confinement, Level
-
-_RESOLVER = Path("/etc/resolv.conf")
 
 
 class Access(StrEnum):
@@ -68,8 +67,8 @@ def _wanted(confinement: Confinement, temp_at: tuple[Path, ...]) -> list[Place]:
     access |= dict.fromkeys(roots, inside)
     if confinement.cache and confinement.level is Level.WORKSPACE:
         access[confinement.cache] = Access.WRITE
-    if confinement.reaches_network:
-        access.setdefault(_RESOLVER.resolve(), Access.READ)  # often a link into /run
+    if confinement.network is not None:
+        access |= {path: Access.READ for path in launcher_needs() if access.get(path) is not Access.WRITE}
     modes = {path: _mode(path) for path in access}
     found = {path: Place(path, access[path], path, stat.S_ISDIR(mode)) for path, mode in modes.items() if mode}
     found |= {path: Place(path, Access.WRITE, confinement.temp) for path in temp_at}

@@ -12,7 +12,7 @@ from pathlib import Path
 class Level(StrEnum):
     """Say how much a command may touch."""
 
-    READING = "reading"  # writes its temporary directory only; no network
+    READING = "reading"  # writes its temporary directory only; never a network
     WORKSPACE = "workspace"  # writes workspace, write roots, temporary directory and cache
     OPEN = "open"  # nothing is confined
 
@@ -46,7 +46,8 @@ class Confinement:
         hidden: Files and directories that no command sees. A visible root inside a hidden directory stays visible.
         toolchains: Directories of programs below a hidden one, visible to be run.
         job_dirs: Directories of job files: none may be changed or added, wherever they lie.
-        network: Whether the host's network, loopback included, is reachable; never at `READING`.
+        handover: Descriptor that the command inherits where it has a network: over it, it hands back the socket that
+            the service's proxy is to serve. There is no other network, and none at `READING`.
         env: Everything the command's environment holds but the places that the confinement names itself.
     """
 
@@ -60,13 +61,13 @@ class Confinement:
     hidden: tuple[Path, ...] = ()
     toolchains: tuple[Path, ...] = ()
     job_dirs: tuple[Path, ...] = ()
-    network: bool = False
+    handover: int | None = None
     env: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def reaches_network(self) -> bool:
-        """Say whether the command has a network."""
-        return self.level is Level.OPEN or (self.network and self.level is Level.WORKSPACE)
+    def network(self) -> int | None:
+        """Return the descriptor for the command's network; None where it has none."""
+        return self.handover if self.level is Level.WORKSPACE else None
 
     @property
     def writable(self) -> tuple[Path, ...]:

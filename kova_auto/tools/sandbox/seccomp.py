@@ -16,7 +16,6 @@ _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets; the low half of a
 _ALLOW, _ERROR = 0x7FFF0000, 0x00050000
 _EPERM, _ENOSYS = 1, 38
 _NEW_USER_NAMESPACE = 0x10000000
-_INTERNET = (2, 10, 16)  # IPv4, IPv6, and netlink, by which resolvers list addresses
 _X32 = 0x40000000
 
 
@@ -46,21 +45,12 @@ def numbers(machine: str = "") -> Numbers | None:
     return _BY_MACHINE.get(machine or platform.machine())
 
 
-def program(known: Numbers, *, network: bool) -> bytes:
-    """Return the filter, eight bytes an instruction.
-
-    Args:
-        known: The machine's numbers.
-        network: Whether internet sockets are allowed; sockets of the file system never are.
-    """
+def program(known: Numbers) -> bytes:
+    """Return the filter for a machine, eight bytes an instruction."""
     steps = [_load(_ARCHITECTURE), *_unless_equal(known.architecture, _EPERM), _load(_NUMBER)]
     steps += [_jump(_AT_LEAST, _X32, 0, 1), _deny(_EPERM)]
     steps += _deny_calls((_CLONE3, *_IO_URING), _ENOSYS)  # callers fall back to what the filter can look into
-    steps += _deny_calls((known.setns, *known.keyrings), _EPERM)
-    if network:
-        steps += _sockets_only(known.socket)
-    else:
-        steps += _deny_calls((known.socket,), _EPERM)
+    steps += _deny_calls((known.socket, known.setns, *known.keyrings), _EPERM)
     for call in (known.clone, known.unshare):
         steps += _deny_flag(call, _NEW_USER_NAMESPACE)
     return b"".join([*steps, _step(_RETURN, _ALLOW)])
@@ -72,13 +62,6 @@ def _deny_calls(calls: Iterable[int], error: int) -> list[bytes]:
 
 def _deny_flag(call: int, flag: int) -> list[bytes]:
     inner = [_load(_FIRST_ARGUMENT), _jump(_ANY_BIT, flag, 0, 1), _deny(_EPERM), _load(_NUMBER)]
-    return [_jump(_EQUAL, call, 0, len(inner)), *inner]
-
-
-def _sockets_only(call: int) -> list[bytes]:
-    """Deny every family but the internet's; a denied or allowed one ends the program."""
-    families = [step for family in _INTERNET for step in (_jump(_EQUAL, family, 0, 1), _step(_RETURN, _ALLOW))]
-    inner = [_load(_FIRST_ARGUMENT), *families, _deny(_EPERM)]
     return [_jump(_EQUAL, call, 0, len(inner)), *inner]
 
 

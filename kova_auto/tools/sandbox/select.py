@@ -45,11 +45,12 @@ class Sandbox:
         self._proofs: dict[tuple[Method, Level], SelfTest] = {}
         self._proving = asyncio.Lock()
 
-    async def select(self, policy: Policy, level: Level) -> Confiner | Refusal:
+    async def select(self, policy: Policy, level: Level, *, network: bool = False) -> Confiner | Refusal:
         """Return what confines commands at a level; bubblewrap first, then Landlock, never a silent nothing.
 
         `REQUIRED` does not accept Landlock at `READING`: it cannot keep a command from changing the modes and times of
         files, so the workspace would not be as it was. At `WORKSPACE` it does: grants lie outside every workspace.
+        A command that is to have a network is never held by Landlock: it cannot lead it to a proxy.
         """
         if policy is Policy.OFF or level is Level.OPEN:
             return OpenConfiner()
@@ -57,9 +58,14 @@ class Sandbox:
         for method in (Method.BWRAP, Method.LANDLOCK):
             proof = await self.proof(method, level)
             strict = policy is Policy.REQUIRED and level is Level.READING and bool(proof.lacks)
-            if proof.ok and not strict and (confiner := self._confiner(method, level)):
+            lost = network and method is not Method.BWRAP
+            if proof.ok and not strict and not lost and (confiner := self._confiner(method, level)):
                 return confiner
-            why = proof.reason or f'sandbox = "required" does not accept that {proof.lacks[0]}'
+            why = (
+                proof.reason
+                or (lost and landlock.NO_NETWORK)
+                or f'sandbox = "required" does not accept that {proof.lacks[0]}'
+            )
             reasons.append(f"{method}: {why.removeprefix(f'{method}: ')}")
         return Refusal(f"bash is unavailable: sandbox self-test failed ({'; '.join(reasons)}). {_advice(reasons)}")
 

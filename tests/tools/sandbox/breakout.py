@@ -76,7 +76,7 @@ class Scene:
     def in_memory(self) -> Path:
         return Path("/dev/shm", self.top.name)
 
-    def confinement(self, level: Level, *, network: bool = False) -> Confinement:
+    def confinement(self, level: Level) -> Confinement:
         names = {"WS": self.workspace, "OUT": self.outside, "HIDDEN": self.home, "STATE": self.state}
         ports = {"TCP": self.tcp.getsockname()[1], "UDP": self.udp.getsockname()[1]}
         more = {
@@ -95,7 +95,6 @@ class Scene:
             write_roots=(self.top / "shared-lib",),
             read_roots=(self.outside,),
             hidden=(self.home, self.state),
-            network=network,
             env={
                 "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
                 "LC_ALL": "C.UTF-8",
@@ -166,11 +165,11 @@ def a_scene(*, in_home: bool = False, base: Path | None = None) -> Iterator[Scen
         yield scene
 
 
-async def attempt(scene: Scene, confiner: Confiner, level: Level, script: str, *, network: bool = False) -> Ended:
+async def attempt(scene: Scene, confiner: Confiner, level: Level, script: str) -> Ended:
     """Run a script in the scene, and settle."""
     scene.before = scene.photograph(whole_workspace=level is Level.READING)
     token = f"breakout-{scene.top.name}"
-    confined = confiner.prepare(scene.confinement(level, network=network), bash_argv(script), token)
+    confined = confiner.prepare(scene.confinement(level), bash_argv(script), token)
     ended = await run_process(confined.argv, env=confined.env, cwd=confined.cwd, token=token, limits=LIMITS)
     confiner.settle(confined)
     return ended

@@ -69,18 +69,6 @@ async def test_what_lies_beside_such_a_workspace_stays_hidden(method: Method) ->
         assert scene.escaped(ended, level=Level.WORKSPACE) == ""
 
 
-@pytest.mark.parametrize("method", methods_here())
-async def test_a_network_is_reached_only_where_the_job_has_one(method: Method) -> None:
-    with a_scene() as scene:
-        script = 'echo x > "/dev/tcp/127.0.0.1/$TCP" && echo $BROKE'
-        confiner = confiner_of(method, Level.WORKSPACE)
-        off = await attempt(scene, confiner, Level.WORKSPACE, script)
-        on = await attempt(scene, confiner, Level.WORKSPACE, script, network=True)
-        reading = await attempt(scene, confiner_of(method, Level.READING), Level.READING, script, network=True)
-
-    assert [ended.exit_code for ended in (off, on, reading)] == [1, 0, 1]
-
-
 @pytest.fixture(scope="module")
 def for_everybody() -> Iterator[Path]:
     """Yield a copy of the code that any user may read."""

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kova_auto.core.errors import ToolFailedError
-from kova_auto.tools.sandbox import landlock, seccomp
+from kova_auto.tools.sandbox import landlock, network, seccomp
 from kova_auto.tools.sandbox.bwrap import bwrap_argv
 from kova_auto.tools.sandbox.control import Controls
+from kova_auto.tools.sandbox.network import launcher_needs
 from kova_auto.tools.sandbox.places import Access, Place, places
 from kova_auto.tools.sandbox.plan import Confinement, Level
 
 TEMP = Path("/tmp")
+HANDOVER = Path(network.__file__).with_name("handover.py")
 
 
 def a_confinement(top: Path) -> Confinement:
@@ -148,20 +151,38 @@ def test_bubblewrap_is_told_the_whole_recipe() -> None:
 
 
 @pytest.mark.parametrize(
-    ("level", "network", "shares"),
-    [
-        (Level.WORKSPACE, True, True),
-        (Level.WORKSPACE, False, False),
-        (Level.READING, True, False),
-        (Level.READING, False, False),
-    ],
+    ("level", "handover", "launched"),
+    [(Level.WORKSPACE, 7, True), (Level.WORKSPACE, None, False), (Level.READING, 7, False)],
 )
-def test_a_network_is_shared_only_with_a_workspace_that_has_one(
-    tmp_path: Path, level: Level, network: bool, shares: bool
+def test_no_command_shares_the_hosts_network_and_some_have_a_proxy(
+    tmp_path: Path, level: Level, handover: int | None, launched: bool
 ) -> None:
-    confinement = replace(a_confinement(tmp_path), level=level, network=network)
+    confinement = replace(a_confinement(tmp_path), level=level, handover=handover)
+    argv = bwrap_argv(Path("/b"), confinement, (), Controls(), ["/bin/true"], "t")
+    python = str(Path(sys.executable).resolve())
+    launcher = [python, "-I", "-S", "-c", HANDOVER.read_text(), "7", "3128", "--"] if launched else []
 
-    assert ("--share-net" in bwrap_argv(Path("/b"), confinement, (), Controls(), [], "t")) == shares
+    assert ("--unshare-all" in argv, "--share-net" in argv) == (True, False)
+    assert argv[argv.index("--", 2) + 1 :] == [*launcher, "/bin/true"]
+
+
+def test_the_launcher_is_visible_only_where_there_is_a_network(tmp_path: Path) -> None:
+    hidden = tuple({path.parent for path in launcher_needs()})
+    without = replace(a_confinement(tmp_path), level=Level.WORKSPACE, hidden=hidden)
+    networked = replace(without, handover=7)
+    shown = [
+        {place.path for place in places(each.canonical(), ()) if place.access is Access.READ}
+        for each in (without, networked)
+    ]
+
+    assert shown[1] - shown[0] == set(launcher_needs())
+
+
+def test_landlock_leads_no_command_to_a_network(tmp_path: Path) -> None:
+    confinement = replace(a_confinement(tmp_path), level=Level.WORKSPACE, handover=7)
+
+    with pytest.raises(ToolFailedError, match="Landlock cannot hold a command to the hosts of a network"):
+        landlock_rules(confinement)
 
 
 def test_landlock_allows_what_lies_around_a_hidden_place_one_by_one(tmp_path: Path) -> None:
