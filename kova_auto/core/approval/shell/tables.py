@@ -18,7 +18,7 @@ RESERVED = frozenset(
 UNTOUCHABLE_VARIABLES = frozenset(("IFS", "BASH_ENV", "ENV", "PROMPT_COMMAND"))
 """Nothing honest names them in a command; `IFS` stands for blanks that nobody sees."""
 
-COMMAND = re.compile(r"[A-Za-z0-9_./+:-][A-Za-z0-9_./+:@,%-]*|\[")
-"""What a command's name may look like; `[` is a program."""
+COMMAND = re.compile(r"[A-Za-z0-9_./:][A-Za-z0-9_./+:@,%-]*|\[")
+"""What a command's name may look like; `[` is a program. Bash takes a text that begins with `-` or `+` for options."""
 
 ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[[^]]*\])?\+?=")

@@ -271,6 +271,8 @@ REFUSALS: dict[Refusal, list[tuple[str, int]]] = {
         ("%1", 0),
         ("^a^b", 0),
         ("=ls", 0),
+        ("-c ls", 0),  # to bash itself these two are options
+        ("+x", 0),
         ("gіt log", 0),  # noqa: RUF001 - a Cyrillic letter
         ("ls; 'pwd'", 4),
     ],
