@@ -8,7 +8,8 @@ from pathlib import Path
 from threading import Lock
 
 from kova_auto.core.errors import ToolFailedError
-from kova_auto.tools.sandbox.control import Controls, set_aside, survey
+from kova_auto.tools.sandbox.added import set_aside
+from kova_auto.tools.sandbox.control import Controls, survey
 
 
 class Live:
@@ -17,6 +18,7 @@ class Live:
     def __init__(self) -> None:
         """Know of none."""
         self._held: list[Controls] = []
+        self._known: dict[Path, frozenset[Path]] = {}
         self._lock = Lock()
 
     def enter(self, roots: Sequence[Path], *, mounts: bool, job_dirs: Sequence[Path] = ()) -> Controls:
@@ -39,7 +41,10 @@ class Live:
                             f"a command that may write {theirs} is running: wait for its end before writing {ours}"
                         )
                         raise ToolFailedError(message)
-            controls = survey(roots, self._voids(), job_dirs).beside(self._held)
+            known = [path for root in roots for path in self._known.get(root, ())]
+            controls = survey(roots, self._voids(), job_dirs, known)
+            self._remember(controls)
+            controls = controls.beside(self._held)
             if not mounts:
                 controls = controls.unmounted()
             self._held.append(controls)
@@ -58,6 +63,12 @@ class Live:
                 with suppress(OSError):  # never made, or no longer empty: then it is somebody's
                     path.rmdir()
         return set_aside(controls)
+
+    def _remember(self, controls: Controls) -> None:
+        """Keep what was found, so that a later search that is cut short finds it all the same."""
+        for root in controls.roots:
+            here = (path for path in (*controls.masks, *controls.pins) if path.is_relative_to(root))
+            self._known[root] = frozenset(path for path in here if ".git" not in path.relative_to(root).parts[:-1])
 
     def _voids(self) -> frozenset[Path]:
         return frozenset(path for controls in self._held for path in controls.voids)

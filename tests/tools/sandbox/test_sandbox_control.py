@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from kova_auto.core.errors import ToolFailedError
-from kova_auto.tools.sandbox.control import Controls, set_aside, survey
+from kova_auto.tools.sandbox import search
+from kova_auto.tools.sandbox.added import set_aside
+from kova_auto.tools.sandbox.control import Controls, survey
 from kova_auto.tools.sandbox.git import linked_gitdir
 from kova_auto.tools.sandbox.live import Live
 from tests.tools.sandbox.breakout import git
@@ -242,3 +245,101 @@ def test_a_planted_pointer_is_not_followed(tmp_path: Path) -> None:
         found.append(linked_gitdir(planted))
 
     assert found == [None, None, None]
+
+
+def test_what_a_command_adds_below_the_top_is_renamed_too(tmp_path: Path) -> None:
+    held = survey([a_tree(tmp_path, *REPOSITORY, ".kova/", "a/b/.envrc", "a/f")])
+    a_tree(tmp_path, "a/b/.npmrc", "a/new/.VSCODE/tasks.json", "a/new/.github/workflows/ci.yml", "a/.git./config")
+
+    assert sorted(set_aside(held)) == [
+        str(tmp_path / name) for name in ("a/.git.", "a/b/.npmrc", "a/new/.VSCODE", "a/new/.github/workflows")
+    ]
+    assert (tmp_path / "a/b/.envrc").exists()
+
+
+def test_a_control_file_in_a_directory_that_was_exchanged_is_an_added_one(tmp_path: Path) -> None:
+    held = survey([a_tree(tmp_path, ".git/", ".kova/", "a/b/.envrc")])
+    (tmp_path / "a").rename(tmp_path / "away")
+    a_tree(tmp_path, "a/b/.envrc")
+
+    assert set_aside(held) == tuple(str(tmp_path / name) for name in ("a/b/.envrc", "away/b/.envrc"))
+
+
+@pytest.mark.parametrize(
+    ("made", "stays"),
+    [
+        ([], True),
+        ([("config", '[user]\n\tname = me\n[remote "origin"]\n\turl = https://a.org/b\n\tfetch = +refs/x:y\n')], True),
+        ([("hooks/post-commit.sample", "touch x")], True),
+        ([("config", "[core]\n\tfsmonitor = touch x\n")], False),
+        ([("config", "[core] fsmonitor = touch x\n")], False),
+        ([("config", "[core]\n\tbare = false \\\n\tfsmonitor = touch x\n")], False),
+        ([("config", "[alias]\n\tst = !touch x\n")], False),
+        ([("config", "[include]\n\tpath = ../evil\n")], False),
+        ([("config", "[\n")], False),
+        ([("hooks/post-commit", "touch x")], False),
+        ([("config.worktree", "[core]\n")], False),
+        ([("commondir", "../evil")], False),
+        ([("info/attributes", "* filter=x")], False),
+        ([("objects/info/alternates", "/other")], False),
+        ([("modules/x/config", "[core]")], False),
+    ],
+)
+def test_a_new_repository_below_the_top_stays_while_it_runs_nothing(
+    tmp_path: Path, made: list[tuple[str, str]], stays: bool
+) -> None:
+    held = survey([a_tree(tmp_path, ".git/", ".kova/")])
+    lib = tmp_path / "lib"
+    lib.mkdir()
+    git(lib, "init", "-q")
+    for name, text in made:
+        (lib / ".git" / name).parent.mkdir(parents=True, exist_ok=True)
+        (lib / ".git" / name).write_text(text)
+
+    assert set_aside(held) == (() if stays else (str(lib / ".git"),))
+
+
+def test_a_pointer_below_the_top_stays_only_where_its_own_repository_made_it(tmp_path: Path) -> None:
+    root, upstream = tmp_path / "root", tmp_path / "upstream"
+    for path in (root, upstream):
+        path.mkdir()
+        git(path, "init", "-q", "-b", "main")
+        git(path, "commit", "-q", "--allow-empty", "-m", "one")
+    held = survey([a_tree(root, ".kova/")])
+    git(root, "worktree", "add", "-q", "tree")
+    git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(upstream), "lib")
+    a_tree(root, "planted/f")
+    (root / "planted/.git").write_text(f"gitdir: {upstream}/.git\n")
+
+    assert set_aside(held) == tuple(str(root / name) for name in (".gitmodules", "planted/.git"))
+    evil = root / ".git/modules/lib/config"
+    evil.write_text(evil.read_text() + "\tfsmonitor = touch x\n")
+    assert set_aside(held) == (str(root / ".git/modules/lib"),)
+
+
+def test_what_was_found_once_is_held_however_full_the_workspace_gets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, live = a_tree(tmp_path / "root", ".git/", ".kova/", "a/b/.envrc"), Live()
+    live.leave(live.enter([root], mounts=True))
+    monkeypatch.setattr(search, "MAX_ENTRIES", 2)
+    again = live.enter([root], mounts=True)
+    fresh = Live().enter([root], mounts=True)
+    live.leave(again)
+    shutil.rmtree(root / "a/b")
+    (root / "a/b").symlink_to(a_tree(tmp_path / "out", ".envrc"))
+    linked = live.enter([root], mounts=True)
+
+    assert [root / "a/b/.envrc" in found.masks for found in (again, fresh, linked)] == [True, False, False]
+    assert [found.complete for found in (again, fresh)] == [False, False]
+
+
+def test_no_search_goes_deeper_than_it_says(tmp_path: Path) -> None:
+    deep = "/".join("abcdefg")
+    root = a_tree(tmp_path, ".git/", ".kova/", f"{deep[:11]}/.envrc", f"{deep}/.envrc", "node_modules/x/.npmrc")
+    found = survey([root])
+
+    assert [path for path in below(root, found.masks) if not path.startswith((".git", ".kova"))] == [
+        f"{deep[:11]}/.envrc"
+    ]
+    assert found.complete is False
