@@ -134,7 +134,7 @@ _HAZARDS = (
     *("; (", "&& (x", "(", ")", " \\\n", "{fd}>/dev/null", "((x) ", '"#x', "'#x", "()", "; ()", "; ;", ";;\n"),
     *("; then x", "\nfi\n", "; done", "; }", "&& time ls", "| while x", "$'a'", "`x`", "\\>&", "{1..3}"),
 )
-_CHARACTERS = "'\"\\$`#;&|<>(){}[]!~*?=,.-+12ax \t\n"
+CHARACTERS = "'\"\\$`#;&|<>(){}[]!~*?=,.-+12ax \t\n"
 
 
 def features(command: str, reading: Reading) -> frozenset[str]:
@@ -171,7 +171,7 @@ def accepted(seed: int, count: int, read: Callable[[str], Reading]) -> list[str]
 def changed(chance: random.Random, command: str) -> str:
     """Return the command with one character more."""
     at = chance.randint(0, len(command))
-    return command[:at] + chance.choice(_CHARACTERS) + command[at:]
+    return command[:at] + chance.choice(CHARACTERS) + command[at:]
 
 
 def _accident(chance: random.Random) -> str:

@@ -21,7 +21,7 @@ def disagreements(commands: Sequence[str], read: _Read = lex) -> dict[str, str]:
     is the first that is missing; the others are asked anew.
     """
     found: dict[str, str] = {}
-    left = list(commands)
+    left = [command for command in commands if isinstance(read(command), Lexed)]
     while left:
         blocks, complaint = _parsed(left)
         for command, block in zip(left, blocks, strict=False):
