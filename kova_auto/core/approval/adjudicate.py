@@ -13,7 +13,7 @@ from kova_auto.core.approval.facts import CallFacts, PathFact, Zone
 from kova_auto.core.approval.hosts import listing
 from kova_auto.core.approval.levels import Effect, Ruling, Verdict
 from kova_auto.core.approval.policy import Grant, Origin, Policy, policy_hash
-from kova_auto.core.approval.rules import granting
+from kova_auto.core.approval.rules import coverage, heeded
 from kova_auto.core.approval.safe import read_only, stays_below
 from kova_auto.core.approval.tables import Box, Cell, Reach, Row, boxes, cell, reach
 
@@ -148,7 +148,7 @@ def _lifting(found: Cell, facts: CallFacts, policy: Policy) -> str | None:
             entry = listing(policy.web, facts.host)
             return None if entry is None else f"web:{entry}"
         case Cell.EXEMPT | Cell.OWN_EXEMPT:
-            return _exempt(facts.call.tool, _heeded(policy.grants.tools, own=found is Cell.OWN_EXEMPT))
+            return _exempt(facts.call.tool, _exemptions(policy.grants.tools, own=found is Cell.OWN_EXEMPT))
         case Cell.RULE | Cell.OWN_OR_SAFE | Cell.RULE_OR_SAFE:
             return _command(found, facts, policy)
         case _:
@@ -164,14 +164,16 @@ def _level_rule(row: Row, policy: Policy) -> str:
 def _question(rule: str, facts: CallFacts, policy: Policy) -> Verdict:
     if not policy.attended and policy.questions == "assume":
         return _allow("approval.questions", reasons.nobody_answers())
-    return Verdict(ruling=Ruling.ASK, rule=rule, reason=reasons.needs_person(Row.QUESTION, None, facts, policy))
+    reason = reasons.needs_person(Row.QUESTION, None, facts, policy)
+    return Verdict(ruling=Ruling.ASK, rule=rule, reason=reason, question=True)
 
 
 def _command(found: Cell, facts: CallFacts, policy: Policy) -> str | None:
     """Return the name of what lets a command run, or None."""
     command = facts.command or ""
-    if covering := granting(_heeded(policy.grants.commands, own=found is Cell.OWN_OR_SAFE), command):
-        return ", ".join(f"grant.{grant.origin}:{grant.text}" for grant in covering)
+    granted = coverage(heeded(policy), command)
+    if granted.covered:
+        return granted.name
     if found is Cell.RULE:
         return None
     box = _box(facts, policy)
@@ -183,7 +185,7 @@ def _command(found: Cell, facts: CallFacts, policy: Policy) -> str | None:
     return None
 
 
-def _heeded(grants: tuple[Grant, ...], *, own: bool) -> tuple[Grant, ...]:
+def _exemptions(grants: tuple[Grant, ...], *, own: bool) -> tuple[Grant, ...]:
     return tuple(grant for grant in grants if grant.origin is Origin.JOB) if own else grants
 
 

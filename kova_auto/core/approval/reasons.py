@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from kova_auto.core.approval.facts import CallFacts, PathFact
 from kova_auto.core.approval.levels import AutomationLevel, Effect
-from kova_auto.core.approval.policy import Origin, Policy
+from kova_auto.core.approval.policy import Policy
+from kova_auto.core.approval.rules import coverage, heeded
+from kova_auto.core.approval.safe import read_only
+from kova_auto.core.approval.shell.refusal import say
 from kova_auto.core.approval.tables import Box, Cell, Reach, Row, cell, reach, reaches
-from kova_auto.core.approval.words import segments
 
 MAX_RULES_SHOWN = 12
+MAX_PARTS_SHOWN = 3
+MAX_PART_SHOWN = 80
 _SAFE_EXAMPLES = "git log, git diff, git show, git status, ls, cat, head, wc, grep, find"
 
 _DOING: dict[Row, str] = {
@@ -170,16 +174,24 @@ def _commands(facts: CallFacts, policy: Policy) -> str:
     found = cell(policy.level, Row.COMMAND)
     if found is Cell.ASK:
         return ""
-    heeded = [g.text for g in policy.grants.commands if g.origin is Origin.JOB or found is not Cell.OWN_OR_SAFE]
-    listed = [*heeded[:MAX_RULES_SHOWN], *(["more of this kind"] if len(heeded) > MAX_RULES_SHOWN else [])]
+    texts = [grant.text for grant in heeded(policy)]
+    listed = [*texts[:MAX_RULES_SHOWN], *(["more of this kind"] if len(texts) > MAX_RULES_SHOWN else [])]
     if found is not Cell.RULE:
         listed.append(f"commands that only read, such as {_SAFE_EXAMPLES}, with their plain options")
-    shape = (
-        " Only one command of plain words per call is recognised: no pipes, redirects, variables or wildcards."
-        if segments(facts.command or "") is None
-        else ""
-    )
-    return (f"You may still run: {'; '.join(listed)}." if listed else "No command is allowed beforehand.") + shape
+    may_run = f"You may still run: {'; '.join(listed)}." if listed else "No command is allowed beforehand."
+    return may_run + _missing(facts, policy)
+
+
+def _missing(facts: CallFacts, policy: Policy) -> str:
+    """Return what of the command stands in the way: what is not read, or the parts that no rule covers."""
+    found = coverage(heeded(policy), facts.command or "")
+    if found.refused:
+        return f" {say(found.refused)}"
+    parts = [segment.text for segment in found.uncovered if not read_only(segment.text)]
+    if len(found.parts) == 1 or len(parts) == len(found.parts):
+        return ""
+    shown = [part if len(part) <= MAX_PART_SHOWN else f"{part[:MAX_PART_SHOWN]}…" for part in parts[:MAX_PARTS_SHOWN]]
+    return f" What is not covered is {'; '.join(shown)}." if shown else ""
 
 
 def _still(policy: Policy) -> str:

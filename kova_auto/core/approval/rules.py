@@ -1,54 +1,132 @@
-"""Match a command's words against a rule: an exact command, or a prefix of whole words that ends in `*`.
+"""Say which grants cover a command: every segment needs a rule that matches it, save a plain `cd`.
 
-A rule compares words as they were typed: `"git" log` is not `git log`.
+What is found out is one value, from which a verdict is made and which `explain` prints: they cannot disagree.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from kova_auto.core.approval.words import segments
+from kova_auto.core.approval.policy import Grant, Origin, Policy
+from kova_auto.core.approval.shell.cd import passes
+from kova_auto.core.approval.shell.lexer import lex
+from kova_auto.core.approval.shell.refusal import Refused
+from kova_auto.core.approval.shell.rule import Flawed, matches, parse_rule
+from kova_auto.core.approval.shell.word import Segment
+from kova_auto.core.approval.tables import Cell, Row, cell
 
-if TYPE_CHECKING:
-    from kova_auto.core.approval.policy import Grant
+
+@dataclass(frozen=True, slots=True)
+class Consulted:
+    """Hold one rule that was compared with a segment.
+
+    Attributes:
+        flaw: Why the rule can never match anything; empty for a sound one.
+    """
+
+    grant: Grant
+    matched: bool
+    flaw: str = ""
 
 
-def matches(rule: str, words: tuple[str, ...]) -> bool:
-    """Say whether a rule covers one simple command; a rule that `check_rule` complains of covers nothing."""
-    wanted, is_prefix = _read(rule)
-    if not wanted:
-        return False
-    return words[: len(wanted)] == wanted if is_prefix else words == wanted
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Hold what was found for one segment.
+
+    Attributes:
+        consulted: In order, up to the first that matched; none for a `cd` that needs no rule.
+        free: A plain `cd`.
+    """
+
+    segment: Segment
+    consulted: tuple[Consulted, ...] = ()
+    free: bool = False
+
+    @property
+    def grant(self) -> Grant | None:
+        """Return the grant that covers the segment."""
+        last = self.consulted[-1] if self.consulted else None
+        return last.grant if last and last.matched else None
+
+    @property
+    def covered(self) -> bool:
+        """Say whether the segment may run."""
+        return self.free or self.grant is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Hold what was found for a command.
+
+    Attributes:
+        parts: One for each segment, in order; none where the command was refused.
+        refused: Why it was not read.
+    """
+
+    parts: tuple[Part, ...] = ()
+    refused: Refused | None = None
+
+    @property
+    def covered(self) -> bool:
+        """Say whether every segment may run; what was refused may not."""
+        return bool(self.parts) and all(part.covered for part in self.parts)
+
+    @property
+    def grants(self) -> tuple[Grant, ...]:
+        """Return the grants that cover something, each once, in the order of the segments."""
+        return tuple(dict.fromkeys(part.grant for part in self.parts if part.grant))
+
+    @property
+    def uncovered(self) -> tuple[Segment, ...]:
+        """Return the segments that no grant covers."""
+        return tuple(part.segment for part in self.parts if not part.covered)
+
+    @property
+    def name(self) -> str:
+        """Return the name of what let the command run, as `grant.job:git log *`; `safe:cd` where no rule was needed."""
+        return ", ".join(f"grant.{grant.origin}:{grant.text}" for grant in self.grants) or "safe:cd"
+
+
+def heeded(policy: Policy) -> tuple[Grant, ...]:
+    """Return the command rules that count at the policy's level, in the order they are consulted."""
+    match cell(policy.level, Row.COMMAND):
+        case Cell.RULE | Cell.RULE_OR_SAFE:
+            return policy.grants.commands
+        case Cell.OWN_OR_SAFE:
+            return tuple(grant for grant in policy.grants.commands if grant.origin is Origin.JOB)
+        case _:
+            return ()
+
+
+def coverage(grants: Iterable[Grant], command: str) -> Coverage:
+    """Return what the grants cover of a command, segment by segment."""
+    read = lex(command)
+    if isinstance(read, Refused):
+        return Coverage(refused=read)
+    offered = tuple(grants)
+    return Coverage(tuple(_part(segment, offered, command) for segment in read.segments))
 
 
 def check_rule(rule: str) -> str | None:
     """Return what is wrong with a rule that can never match, or None."""
-    if not rule.strip():
-        return "an empty rule matches nothing; write a command, or the start of one followed by *"
-    if not rule.strip(" *"):
-        return 'a rule of nothing but * would be every command; name one, or say commands = "confined"'
-    if not _read(rule)[0]:
-        return (
-            "no command can match this; write plain words with single blanks (no operators, redirects, expansions, "
-            "escapes or assignments), and * only at the end: git log *"
-        )
-    return None
+    parsed = parse_rule(rule)
+    return parsed.says if isinstance(parsed, Flawed) else None
 
 
-def granting(grants: Iterable[Grant], command: str) -> tuple[Grant, ...]:
-    """Return the grants that together cover a command, empty where any part of it is not covered."""
-    parts = segments(command)
-    if not parts:
-        return ()
-    offered = tuple(grants)
-    found = [next((grant for grant in offered if matches(grant.text, words)), None) for words in parts]
-    covering = tuple(grant for grant in found if grant is not None)
-    return tuple(dict.fromkeys(covering)) if len(covering) == len(parts) else ()
+def _part(segment: Segment, offered: tuple[Grant, ...], command: str) -> Part:
+    if passes(segment):
+        return Part(segment, free=True)
+    consulted = []
+    for grant in offered:
+        consulted.append(_consult(grant, segment, command))
+        if consulted[-1].matched:
+            break
+    return Part(segment, tuple(consulted))
 
 
-def _read(rule: str) -> tuple[tuple[str, ...], bool]:
-    """Return a rule's words, none where it can match nothing, and whether more words may follow."""
-    text = rule.strip(" ")
-    parts = segments(text.removesuffix("*"))
-    return (parts[0] if parts and len(parts) == 1 else ()), text.endswith("*")
+def _consult(grant: Grant, segment: Segment, command: str) -> Consulted:
+    rule = parse_rule(grant.text)
+    if isinstance(rule, Flawed):
+        return Consulted(grant, matched=False, flaw=rule.says)
+    return Consulted(grant, matches(rule, segment, command))

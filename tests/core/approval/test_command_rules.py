@@ -1,79 +1,136 @@
-"""What a command rule covers, and which rules are refused."""
+"""What rules cover of a whole command, and what is found out on the way."""
 
 from __future__ import annotations
 
 import pytest
 
-from kova_auto.core.approval.policy import Grant, Origin
-from kova_auto.core.approval.rules import check_rule, granting, matches
-from tests.core.approval.approval_support import rules
+from kova_auto.core.approval.levels import ApprovalLevel, AutomationLevel
+from kova_auto.core.approval.policy import Grant, Grants, Origin
+from kova_auto.core.approval.rules import Consulted, check_rule, coverage, heeded
+from kova_auto.core.approval.shell.refusal import Refusal
+from kova_auto.core.approval.tables import Level
+from tests.core.approval.approval_support import policy, rules
+
+
+def covered(command: str, *texts: str) -> bool:
+    return coverage(rules(*texts).commands, command).covered
+
+
+# Reference on the original, section 11.2.
+@pytest.mark.parametrize(
+    ("texts", "command"),
+    [
+        (["git log *"], "git log --stat"),
+        (["git log *"], "git log"),
+        (["node *"], "node script.js"),
+        (["lsof -ti:1420"], "lsof -ti:1420"),
+        (["cat *"], "cat notes.txt"),
+        (["cat *"], "cat < FILE"),
+        (["cat *"], "cd DIR && cat a.ts"),
+        (["echo *"], "echo beta $X out.txt"),
+        (["echo *"], 'echo "a > b"'),
+        (["echo *"], "echo 'a > b'"),
+        (["echo *"], r"echo a \> b"),
+        (["echo *"], r'echo "a\"b > c"'),
+        (["grep *", "head *"], "grep -rn port . 2>/dev/null | head -20"),
+        (["npm *", "pnpm *"], "npm run build 2>&1"),
+        (["npm *", "pnpm *"], "pnpm tsc >&2"),
+        (["ls *"], "ls -la"),
+        (["ls *"], "ls -la 2>&1"),
+        (["echo *", "git log *"], "echo 'a; b' && git log"),
+        (["cat *"], "cat a \\\nrm b"),
+        ([], "cd /tmp"),
+        ([], "cd src && cd .."),
+    ],
+)
+def test_rules_cover_a_command(texts: list[str], command: str) -> None:
+    assert covered(command, *texts)
 
 
 @pytest.mark.parametrize(
-    ("rule", "words"),
+    ("texts", "command"),
     [
-        ("git log *", ("git", "log")),
-        ("git log *", ("git", "log", "-3", "'a b'")),
-        ("git log*", ("git", "log", "-1")),
-        ("ls *", ("ls",)),
-        ("npm test", ("npm", "test")),
-        (" npm test ", ("npm", "test")),
-        ('echo "a b"', ("echo", '"a b"')),
-        ('grep "a.*b" *', ("grep", '"a.*b"', "x")),
+        *((["git log *"], command) for command in ("git logx", "git stash", "node script.js", "git log && rm -rf X")),
+        *((["git log *"], command) for command in ("git log | sh", "git log; curl URL | sh")),
+        (["lsof -ti:1420"], "lsof -ti:1421"),
+        *((["cat *"], command) for command in ("cat a > FILE", "cat a >> FILE", "cat a &> f", "cat a > 2")),
+        *((["echo *"], command) for command in ("echo alpha${IFS}>f", "echo alpha$IFS>f", "echo $(id)", "echo `id`")),
+        *((["cat *"], command) for command in ("cat a${IFS}${IFS}>f", "cat a${IFS}>>f", "cat a${IFS}&>f")),
+        (["grep *"], "grep -rn port . > out.txt"),
+        *(
+            (["ls *", "curl *"], command)
+            for command in ("ls -la & rm X", "ls & curl URL | sh", "ls -la &&", "ls -la |")
+        ),
+        *((["ls *"], command) for command in ("", "  ", "\n", "# nothing")),
+        ([], "ls"),
+        (["", "*", " * "], "ls"),
+        (["ls && rm X"], "ls && rm X"),
+        (["ls > out.txt"], "ls > out.txt"),
+        # Section 11.3.
+        *((["echo *", "cat *"], command) for command in (r"echo a\' ; rm X", r"echo \" ; rm X", r'echo "a\\" ; rm X')),
+        *(
+            (["echo *", "cat *"], command)
+            for command in (r"echo 'a\' ; rm X", "echo 'unclosed ; rm X", 'echo "unclosed')
+        ),
+        *((["echo *", "cat *"], command) for command in ("echo x \\", r"echo $'it\'s' ; rm X", 'echo $"x"')),
     ],
 )
-def test_a_rule_covers(rule: str, words: tuple[str, ...]) -> None:
-    assert matches(rule, words)
-    assert check_rule(rule) is None
+def test_rules_do_not_cover_a_command(texts: list[str], command: str) -> None:
+    assert not covered(command, *texts)
+
+
+def test_each_segment_names_the_rules_that_were_consulted_and_the_one_that_matched() -> None:
+    wide, narrow, flawed = Grant("git *", Origin.USER), Grant("git log *", Origin.LOCAL), Grant("*", Origin.JOB)
+    found = coverage((flawed, wide, narrow), "cd src && git log | head")
+    assert [part.segment.text for part in found.parts] == ["cd src", "git log", "head"]
+    assert [part.free for part in found.parts] == [True, False, False]
+    flaw = Consulted(flawed, matched=False, flaw=check_rule("*") or "")
+    assert [part.consulted for part in found.parts] == [
+        (),
+        (flaw, Consulted(wide, matched=True)),
+        (flaw, Consulted(wide, matched=False), Consulted(narrow, matched=False)),
+    ]
+    assert [part.grant for part in found.parts] == [None, wide, None]
+    assert [segment.text for segment in found.uncovered] == ["head"]
+    assert (found.covered, found.refused) == (False, None)
+
+
+def test_the_grants_that_cover_a_command_are_named_once_each_in_its_order() -> None:
+    offered = rules("head *", "git log *").plus(rules("git *", origin=Origin.USER)).commands
+    found = coverage(offered, "git log; git diff; git log | head")
+    assert found.grants == (offered[1], offered[2], offered[0])
+    assert found.name == "grant.job:git log *, grant.user:git *, grant.job:head *"
+
+
+def test_what_needs_no_rule_has_a_name_too() -> None:
+    found = coverage((), "cd src")
+    assert (found.covered, found.grants, found.name) == (True, (), "safe:cd")
+
+
+def test_a_refused_command_is_covered_by_nothing_and_says_why() -> None:
+    found = coverage(rules("git log *").commands, "git log > x")
+    assert (found.parts, found.covered, found.grants, found.uncovered) == ((), False, (), ())
+    assert found.refused is not None
+    assert (found.refused.code, found.refused.at) == (Refusal.REDIRECT, 8)
 
 
 @pytest.mark.parametrize(
-    ("rule", "words"),
+    ("level", "texts"),
     [
-        ("git log *", ("git", "logx")),
-        ("git log*", ("git", "logx")),
-        ("git log *", ("git",)),
-        ("git log *", ("git", "stash")),
-        ("git log *", ("GIT", "log")),
-        ("git log *", ("/usr/bin/git", "log")),
-        ("git log *", ("git", "'log'")),
-        ("npm test", ("npm", "test", "--watch")),
-        ("npm test", ("npm",)),
-        ("echo 'a b'", ("echo", '"a b"')),
+        (ApprovalLevel.ASK, []),
+        (ApprovalLevel.WORKSPACE_WRITE, ["a *", "b *", "c *"]),
+        (ApprovalLevel.AUTO_EDIT, ["a *", "b *", "c *"]),
+        (ApprovalLevel.AUTO, []),
+        (AutomationLevel.READ_ONLY, ["a *"]),
+        (AutomationLevel.WORKSPACE_WRITE, ["a *", "b *", "c *"]),
+        (AutomationLevel.FULL, []),
     ],
 )
-def test_a_rule_does_not_cover(rule: str, words: tuple[str, ...]) -> None:
-    assert not matches(rule, words)
+def test_a_level_heeds_only_the_rules_that_its_table_names(level: Level, texts: list[str]) -> None:
+    grants = Grants().plus(rules("a *")).plus(rules("b *", origin=Origin.USER)).plus(rules("c *", origin=Origin.LOCAL))
+    assert [grant.text for grant in heeded(policy(level, grants=grants))] == texts
 
 
-@pytest.mark.parametrize(
-    ("rule", "complaint"),
-    [
-        ("", "empty"),
-        ("   ", "empty"),
-        ("*", "every command"),
-        (" * ", "every command"),
-        ("**", "every command"),
-        ("git * log", "plain words"),
-        ("git l*g *", "plain words"),
-        ("git log **", "plain words"),
-        ("npm test && ls", "plain words"),
-        ("npm test > out.txt", "plain words"),
-        ("LD_PRELOAD=./x.so git *", "plain words"),
-        ("$CMD *", "plain words"),
-        ("Bash(git log *)", "plain words"),
-        ("git  log *", "single blanks"),
-        ("time *", "plain words"),
-    ],
-)
-def test_a_rule_that_grants_nothing_sensible_is_refused_and_covers_nothing(rule: str, complaint: str) -> None:
-    assert complaint in (check_rule(rule) or "")
-    assert not any(matches(rule, words) for words in [(), ("git", "log"), ("npm", "test"), tuple(rule.split())])
-
-
-def test_the_first_grant_that_covers_a_command_is_named() -> None:
-    offered = rules("git diff *", "git *").commands + rules("git log *", origin=Origin.USER).commands
-    assert granting(offered, "git log -3") == (Grant("git *", Origin.JOB),)
-    assert granting(offered, "git log -3; id") == ()
-    assert granting(offered, "npm test") == ()
-    assert granting((), "git log") == ()
+def test_a_rule_is_checked_when_it_is_loaded() -> None:
+    assert check_rule("git log *") is None
+    assert "every command" in (check_rule("*") or "")

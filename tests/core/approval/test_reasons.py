@@ -10,6 +10,8 @@ from kova_auto.core.approval.adjudicate import adjudicate
 from kova_auto.core.approval.facts import CallFacts, Zone
 from kova_auto.core.approval.levels import ApprovalLevel, AutomationLevel, Effect, Mode, Ruling, Verdict
 from kova_auto.core.approval.policy import Origin, policy_hash
+from kova_auto.core.approval.shell.lexer import lex
+from kova_auto.core.approval.shell.refusal import Refused, say
 from tests.core.approval.approval_support import at_every_level, command, facts, policy, read, rules, written
 
 READ_ONLY, WORKSPACE = AutomationLevel.READ_ONLY, AutomationLevel.WORKSPACE_WRITE
@@ -54,21 +56,32 @@ def test_a_write_that_can_wait_for_a_person_does_not_say_that_nobody_is_there() 
     )
 
 
-def test_a_refused_command_is_told_which_commands_run_and_in_which_form() -> None:
-    verdict = adjudicate(command("git log | head"), policy(READ_ONLY, grants=rules("git log *", "make docs")))
+def test_a_refused_command_is_told_which_commands_run_and_what_to_write_instead() -> None:
+    text = "make docs > log"
+    read = lex(text)
+    assert isinstance(read, Refused)
+    verdict = adjudicate(command(text), policy(READ_ONLY, grants=rules("git log *", "make docs")))
     assert verdict.reason == (
         "Running this command needs a person's approval, and nobody is there to give it. You may still run: git log *; "
         "make docs; commands that only read, such as git log, git diff, git show, git status, ls, cat, head, wc, grep, "
-        "find, with their plain options. Only one command of plain words per call is recognised: no pipes, redirects, "
-        "variables or wildcards. You may still read and search the files of the workspace. Say in your answer what you "
-        "could not run. Do not try it again."
+        f"find, with their plain options. {say(read)} You may still read and search the files of the workspace. Say in "
+        "your answer what you could not run. Do not try it again."
     )
+
+
+def test_a_command_that_is_covered_in_part_is_told_what_is_not() -> None:
+    some = policy(READ_ONLY, grants=rules("make docs"))
+    long = f"npm run {'x' * 100}"
+    reason = adjudicate(command(f"make docs && {long}; ls; npm test"), some).reason
+    assert f" What is not covered is npm run {'x' * 72}…; npm test. You may still read" in reason
+    assert "What is not covered" not in adjudicate(command("npm test; npm run x"), some).reason
+    assert "What is not covered" not in adjudicate(command("npm test"), some).reason
 
 
 def test_a_refused_command_is_not_told_of_rules_that_do_not_count() -> None:
     mixed = rules("make docs").plus(rules("npm *", origin=Origin.USER))
-    assert "npm" not in adjudicate(command("id; id"), policy(READ_ONLY, grants=mixed)).reason
-    assert "npm *" in adjudicate(command("id; id"), policy(WORKSPACE, grants=mixed)).reason
+    assert "npm" not in adjudicate(command("ruby a; ruby b"), policy(READ_ONLY, grants=mixed)).reason
+    assert "npm *" in adjudicate(command("ruby a; ruby b"), policy(WORKSPACE, grants=mixed)).reason
 
 
 def test_a_command_without_confinement_is_told_the_way_out() -> None:
