@@ -31,6 +31,7 @@ from kova_auto.tools.roots import Roots
 from kova_auto.tools.sandbox import landlock
 from kova_auto.tools.sandbox.plan import Level, Refusal, hidden_places
 from kova_auto.tools.sandbox.plan import Policy as Proof
+from kova_auto.tools.sandbox.seatbelt import find_seatbelt
 from kova_auto.tools.sandbox.select import Sandbox, find_bwrap
 from kova_auto.tools.search import own_engine, ripgrep
 from kova_auto.tools.tasks import TaskOutputTool, TaskStopTool
@@ -78,7 +79,7 @@ def sandbox_of(places: HousePlaces) -> Sandbox:
         message = f"what runs need while they go on cannot be kept here: {exc.strerror}"
         hint = "set XDG_CACHE_HOME to a directory of your own, or CacheDirectory= in the unit"
         raise ConfigError(message, path=str(scratch), hint=hint) from exc
-    return Sandbox(scratch, _hidden(places), bwrap=find_bwrap(), landlock_abi=landlock.abi())
+    return Sandbox(scratch, _hidden(places), bwrap=find_bwrap(), landlock_abi=landlock.abi(), seatbelt=find_seatbelt())
 
 
 def _hidden(places: HousePlaces) -> tuple[Path, ...]:

@@ -40,7 +40,7 @@ def _new_modules(gitdir: Path, controls: Controls) -> Iterator[Path]:
 
 
 def _is_harmless(path: Path, root: Path) -> bool:
-    """Say whether a new `.git` below a root may stay: a repository of its own, or what the root's own git made there."""
+    """Say whether a new `.git` below a root may stay: a repository of its own, or what the root's own git made."""
     if path.name != ".git":
         return False
     if is_directory(path):

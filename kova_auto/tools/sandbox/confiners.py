@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
+from kova_auto.core.errors import ToolFailedError
 from kova_auto.tools.environment import MARKER, place_variables
-from kova_auto.tools.sandbox import landlock
+from kova_auto.tools.sandbox import landlock, seatbelt
 from kova_auto.tools.sandbox.bwrap import TEMP_AT, bwrap_argv
 from kova_auto.tools.sandbox.control import Controls
 from kova_auto.tools.sandbox.live import Live
-from kova_auto.tools.sandbox.network import proxy_variables
+from kova_auto.tools.sandbox.network import no_network, proxy_variables
 from kova_auto.tools.sandbox.places import places
 from kova_auto.tools.sandbox.plan import Confinement, Level, Method
 from kova_auto.tools.sandbox.seccomp import Numbers
@@ -112,6 +113,36 @@ class LandlockConfiner:
         argv = landlock.landlock_argv(self.python, there, seen, command, version=self.version, known=self.numbers)
         env = _environment(there, there.temp) | _GIT_PINS | {MARKER: token}
         controls = self.live.enter(there.writable, mounts=False, job_dirs=there.job_dirs)
+        return Confined(tuple(argv), env, there.cwd, controls)
+
+    def settle(self, confined: Confined) -> tuple[str, ...]:
+        """See `Confiner`."""
+        return self.live.leave(confined.controls)
+
+
+@dataclass(frozen=True, slots=True)
+class SeatbeltConfiner:
+    """Confine with macOS's own sandbox; see `seatbelt` for what that is worth."""
+
+    program: Path
+    live: Live
+    method: Method = Method.SEATBELT
+    lacks: tuple[str, ...] = seatbelt.LACKS
+
+    def prepare(self, confinement: Confinement, command: Sequence[str], token: str) -> Confined:
+        """See `Confiner`."""
+        there = confinement.canonical()
+        if there.network is not None:
+            raise ToolFailedError(no_network("macOS's sandbox"))
+        _make_home(there)
+        wider = replace(there, hidden=(*there.hidden, *seatbelt.SHARED))
+        controls = self.live.enter(there.writable, mounts=True, job_dirs=there.job_dirs)
+        try:
+            argv = seatbelt.seatbelt_argv(self.program, there, places(wider, (there.temp,)), controls, command)
+        except ToolFailedError:
+            self.live.leave(controls)
+            raise
+        env = _environment(there, there.temp) | _GIT_PINS | {MARKER: token}
         return Confined(tuple(argv), env, there.cwd, controls)
 
     def settle(self, confined: Confined) -> tuple[str, ...]:

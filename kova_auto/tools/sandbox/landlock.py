@@ -15,14 +15,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from kova_auto.core.errors import ToolFailedError
+from kova_auto.tools.sandbox.network import no_network
 from kova_auto.tools.sandbox.places import Access, Place, places
 from kova_auto.tools.sandbox.plan import Confinement, Level
 from kova_auto.tools.sandbox.seccomp import Numbers, program
 
 LEAST_ABI = 3
 """Older ones cannot stop a file outside from being cut to nothing (kernel 6.2)."""
-
-NO_NETWORK = "Landlock cannot hold a command to the hosts of a network: it needs bubblewrap"
 
 _CREATE_RULESET = 444
 _ASK_VERSION = 1
@@ -102,7 +101,7 @@ def landlock_argv(
         ToolFailedError: Something to hide lies inside a writable root, or the command is to have a network.
     """
     if confinement.network is not None:
-        raise ToolFailedError(NO_NETWORK)
+        raise ToolFailedError(no_network("Landlock"))
     handled = _ALL_ABI_3 | (_IOCTL_DEVICE if version >= _IOCTL_ABI else 0)
     fields = [handled]
     fields += [_TCP] if version >= _TCP_ABI else []

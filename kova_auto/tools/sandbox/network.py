@@ -20,6 +20,11 @@ _NOT_BY_IT = "localhost,127.0.0.1,::1"  # what a command itself serves
 _LAUNCHER = Path(__file__).with_name("handover.py")
 
 
+def no_network(method: str) -> str:
+    """Return why a method that does not lead commands to a proxy confines none that are to have a network."""
+    return f"{method} cannot hold a command to the hosts of a network: it needs bubblewrap"
+
+
 def with_network(descriptor: int, command: Sequence[str]) -> list[str]:
     """Return the command line that hands a listening socket over a descriptor, and then becomes `command`.
 

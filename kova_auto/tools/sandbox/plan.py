@@ -30,6 +30,7 @@ class Method(StrEnum):
 
     BWRAP = "bwrap"
     LANDLOCK = "landlock"
+    SEATBELT = "seatbelt"  # macOS
     NONE = "none"
 
 

@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 
 from kova_auto.tools.sandbox import landlock, seccomp
-from kova_auto.tools.sandbox.confiners import BwrapConfiner, Confiner, LandlockConfiner, OpenConfiner
+from kova_auto.tools.sandbox.confiners import BwrapConfiner, Confiner, LandlockConfiner, OpenConfiner, SeatbeltConfiner
 from kova_auto.tools.sandbox.control import Controls
 from kova_auto.tools.sandbox.live import Live
+from kova_auto.tools.sandbox.network import no_network
 from kova_auto.tools.sandbox.plan import Level, Method, Policy, Refusal
 from kova_auto.tools.sandbox.selftest import SelfTest, self_test
 
@@ -29,7 +30,15 @@ _ADVICE = (
 class Sandbox:
     """Prove once per process which confinement this machine gives, and remember it with its reason."""
 
-    def __init__(self, scratch: Path, hidden: tuple[Path, ...], *, bwrap: Path | None, landlock_abi: int) -> None:
+    def __init__(
+        self,
+        scratch: Path,
+        hidden: tuple[Path, ...],
+        *,
+        bwrap: Path | None,
+        landlock_abi: int,
+        seatbelt: Path | None = None,
+    ) -> None:
         """Prove nothing yet.
 
         Args:
@@ -37,10 +46,13 @@ class Sandbox:
             hidden: What the service hides from its commands.
             bwrap: `find_bwrap()`; None where there is none.
             landlock_abi: `landlock.abi()`; 0 where there is none.
+            seatbelt: `find_seatbelt()`; None on every system but macOS.
         """
         self._scratch, self._hidden = scratch, hidden
         self._live = Live()
         self._bwrap = BwrapConfiner(bwrap, self._live) if bwrap else None
+        self._seatbelt = SeatbeltConfiner(seatbelt, self._live) if seatbelt else None
+        self.methods = (Method.SEATBELT,) if seatbelt else (Method.BWRAP, Method.LANDLOCK)
         self._landlock, self._numbers = landlock_abi, seccomp.numbers()
         self._proofs: dict[tuple[Method, Level], SelfTest] = {}
         self._proving = asyncio.Lock()
@@ -55,7 +67,7 @@ class Sandbox:
         if policy is Policy.OFF or level is Level.OPEN:
             return OpenConfiner()
         reasons = []
-        for method in (Method.BWRAP, Method.LANDLOCK):
+        for method in self.methods:
             proof = await self.proof(method, level)
             strict = policy is Policy.REQUIRED and level is Level.READING and bool(proof.lacks)
             lost = network and method is not Method.BWRAP
@@ -63,7 +75,7 @@ class Sandbox:
                 return confiner
             why = (
                 proof.reason
-                or (lost and landlock.NO_NETWORK)
+                or (lost and no_network(method.title()))
                 or f'sandbox = "required" does not accept that {proof.lacks[0]}'
             )
             reasons.append(f"{method}: {why.removeprefix(f'{method}: ')}")
@@ -89,13 +101,15 @@ class Sandbox:
     def _confiner(self, method: Method, level: Level) -> Confiner | None:
         if method is Method.BWRAP:
             return self._bwrap
+        if method is Method.SEATBELT:
+            return self._seatbelt
         if self._numbers is None or landlock.why_not(self._landlock, self._numbers):
             return None
         return LandlockConfiner(Path(sys.executable).resolve(), self._landlock, self._numbers, level, self._live)
 
     def _why_not(self, method: Method) -> str:
         if sys.platform != "linux":
-            return "confinement needs Linux"
+            return "confinement needs Linux or macOS"
         return "not installed" if method is Method.BWRAP else landlock.why_not(self._landlock, self._numbers)
 
 

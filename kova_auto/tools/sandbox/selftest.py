@@ -52,8 +52,8 @@ attempts = {
 for name, attempt in attempts.items():
     try:
         attempt()
-    except OSError as error:
-        print(name, error.strerror or error, sep="\\t")
+    except (OSError, AttributeError) as error:
+        print(name, getattr(error, "strerror", None) or error, sep="\\t")
     else:
         print(name, "worked", sep="\\t")
 """
