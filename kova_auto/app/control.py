@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Protocol
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, JsonValue
 
 from kova_auto.core.approval.levels import ApprovalLevel, Decision
 from kova_auto.core.event import Event
@@ -43,6 +43,22 @@ class RunAsk(Value):
     level: ApprovalLevel | None = None
     staged: bool = False
     listener: Listener | None = None
+
+
+class Said(Value):
+    """Hold what a person says about a call.
+
+    Attributes:
+        note: Why; for the record, and for the model.
+        args: Other arguments to execute it with; None leaves it as it is.
+        answers: To the questions of a call that asks, in their order.
+    """
+
+    decision: Decision
+    by: str
+    note: str = ""
+    args: dict[str, JsonValue] | None = None
+    answers: tuple[str, ...] = ()
 
 
 class Placed(Value):
@@ -142,8 +158,8 @@ class Control(Answers, Protocol):
     async def retry(self, run_id: RunId, by: str) -> RunRow:
         """Begin a further attempt of a finished run."""
 
-    async def decide(self, run_id: RunId, call_id: CallId, decision: Decision, by: str, note: str) -> RunRow:
-        """Answer for a call."""
+    async def decide(self, run_id: RunId, call_id: CallId, said: Said) -> RunRow:
+        """Answer for a call; the first answer counts."""
 
     async def requeue(self, delivery_id: DeliveryId, by: str) -> DeliveryRow:
         """Take up a duty at once."""

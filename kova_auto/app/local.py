@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from kova_auto.app.control import Content, Placed, RunAsk, Status, Told, Undone
+from kova_auto.app.control import Content, Placed, RunAsk, Said, Status, Told, Undone
+from kova_auto.app.deciding import decided
 from kova_auto.app.past import Past
-from kova_auto.core.approval.levels import Decision
+from kova_auto.core.consent import Standing
 from kova_auto.core.day import day_is_spent, say_spent
 from kova_auto.core.errors import ConfigError, IllegalEventError, UnknownRunError
 from kova_auto.core.event import (
-    ApprovalDecided,
     DeliveryRequeued,
     Event,
     RunRequested,
@@ -127,6 +127,7 @@ class LocalControl(LocalAnswers):
         opening: Turns a request into the event that opens its run.
         testing: Sends one endpoint a test message.
         describe: Describes the service.
+        remember: Keeps what was allowed for good, for later runs in a workspace; what goes wrong is logged.
         resume: Lets deliveries to an endpoint go on, which it had refused.
     """
 
@@ -136,6 +137,7 @@ class LocalControl(LocalAnswers):
     opening: Callable[[RunAsk], Awaitable[RunRequested]]
     testing: Callable[[str, Outcome | None], Awaitable[Told]]
     describe: Callable[[], Status]
+    remember: Callable[[str, Standing], Awaitable[None]]
     resume: Callable[[EndpointName], None]
 
     async def status(self) -> Status:
@@ -175,10 +177,19 @@ class LocalControl(LocalAnswers):
         again = RunRetried(at=now, attempt=state.attempt + 1, by=by, day_spent_usd=spent)
         return run_row(await self._append(run_id, again))
 
-    async def decide(self, run_id: RunId, call_id: CallId, decision: Decision, by: str, note: str) -> RunRow:
-        """Answer for a call."""
-        event = ApprovalDecided(at=self.clock.now(), call_id=call_id, decision=decision, by=by, note=note)
-        return run_row(await self._append(run_id, event))
+    async def decide(self, run_id: RunId, call_id: CallId, said: Said) -> RunRow:
+        """Answer for a call; the first answer counts. What cannot be remembered for good stops no call.
+
+        Raises:
+            IllegalEventError: Somebody has answered already, or nobody was asked.
+            ConfigError: The answer does not fit what was asked.
+        """
+        state = await self.journal.load(run_id)
+        event = decided(state, call_id, said, self.clock.now())
+        state = await self._append(run_id, event)
+        if event.remembered:
+            await self.remember(state.job.workspace, event.remembered)
+        return run_row(state)
 
     async def requeue(self, delivery_id: DeliveryId, by: str) -> DeliveryRow:
         """Take up a duty at once.

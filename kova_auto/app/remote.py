@@ -13,10 +13,9 @@ from typing import TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from kova_auto import __version__
-from kova_auto.app.control import Content, Placed, RunAsk, Status, Told, Undone
+from kova_auto.app.control import Content, Placed, RunAsk, Said, Status, Told, Undone
 from kova_auto.app.socket import LONGEST_LINE, LONGEST_QUESTION, short_name, too_long
 from kova_auto.core import errors
-from kova_auto.core.approval.levels import Decision
 from kova_auto.core.errors import JournalBusyError, KovaError
 from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
 from kova_auto.core.job import Outcome
@@ -146,9 +145,9 @@ class RemoteControl:
         """Return calls that need a person, newest first."""
         return await self._ask("approvals", _APPROVALS, open_only=open_only)
 
-    async def decide(self, run_id: RunId, call_id: CallId, decision: Decision, by: str, note: str) -> RunRow:
-        """Answer for a call."""
-        return await self._ask("decide", _RUN, run_id=run_id, call_id=call_id, decision=decision, by=by, note=note)
+    async def decide(self, run_id: RunId, call_id: CallId, said: Said) -> RunRow:
+        """Answer for a call; the first answer counts."""
+        return await self._ask("decide", _RUN, run_id=run_id, call_id=call_id, said=said)
 
     async def deliveries(self, status: str | None, endpoint: str | None, limit: int) -> tuple[DeliveryRow, ...]:
         """Return duties to tell, newest first."""

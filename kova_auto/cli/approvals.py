@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json as json_text
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from pydantic import JsonValue
 
 from kova_auto.cli.acting import act
 from kova_auto.cli.asking import ask, person
+from kova_auto.cli.card import card
 from kova_auto.cli.frame import new_app
 from kova_auto.cli.ink import ink
 from kova_auto.cli.listing import listing
@@ -17,9 +18,10 @@ from kova_auto.cli.options import ConfigOption, JsonOption, settings_of
 from kova_auto.cli.output import say, say_json
 from kova_auto.cli.run_rows import when
 from kova_auto.core.approval.levels import Decision
-from kova_auto.core.delivery.text import clean, one_line
+from kova_auto.core.delivery.text import one_line
+from kova_auto.core.errors import ConfigError
 from kova_auto.core.ids import CallId, RunId
-from kova_auto.core.run import CallState, RunState, fold
+from kova_auto.core.run import RunState, fold
 from kova_auto.core.schedule.zone import parse_zone
 from kova_auto.core.view import ApprovalRow, approval_rows
 
@@ -40,17 +42,22 @@ With --json: a list of objects with {", ".join(ApprovalRow.model_fields)}. Insta
 _SHOW = """\
 Show a call that waits, or waited, for a person.
 
-Its arguments in full, and why it is not simply allowed.
+Its arguments in full, why it is not simply allowed, what it would write over, and what could be remembered of it.
 
-With --json: approval (as in approvals list), arguments, rule.
+With --json: approval (as in approvals list), arguments, rule, offer, no_offer, proposed, targets.
 """
+_ALLOW = """\
+Once, or with --remember for good: what is kept then stands in approvals show, and kova-auto rules list shows it later.
+What is changed with --edit is judged anew. A write whose file has changed since the request is not made.
+"""
+_EXAMPLE = """--edit '{"command": "git push --dry-run"}'"""
 _THEN = """
 With a live service the run goes on there; else this command sees it through, as run does, with the same exit codes.
 """
 
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run, or last.", show_default=False)]
 CallArgument = Annotated[str, typer.Argument(metavar="CALL", help="Id of the call, as 2.1.", show_default=False)]
-NoteOption = Annotated[str, typer.Option("--note", help="For the record, and for the model.", show_default=False)]
+ReasonOption = Annotated[str, typer.Option("--reason", help="For the record, and for the model.", show_default=False)]
 
 
 @app.command("list", help=_LIST)
@@ -95,42 +102,74 @@ def show(run: RunArgument, call: CallArgument, *, config: ConfigOption = None, j
     known = state.call(CallId(call))
     if json:
         rows = [row.model_dump(mode="json") for row in approval_rows(state) if row.call_id == call]
-        rule = known.verdict.rule if known.verdict else None
-        say_json({"approval": rows[0] if rows else None, "arguments": known.call.args, "rule": rule})
+        asked, rule = known.approval, known.verdict.rule if known.verdict else None
+        more = asked.model_dump(mode="json", include={"offer", "no_offer", "proposed", "targets"}) if asked else {}
+        say_json({"approval": rows[0] if rows else None, "arguments": known.call.args, "rule": rule, **more})
     else:
-        say("\n".join(_lines(state, known, parse_zone(settings.timezone))))
+        lines = card(known, parse_zone(settings.timezone))
+        say("\n".join((f"call {known.call.id} of run {state.run_id}", *lines)))
 
 
-def _lines(state: RunState, known: CallState, zone: ZoneInfo) -> Iterator[str]:
-    yield f"call {known.call.id} of run {state.run_id}"
-    yield f"tool: {one_line(known.call.tool, _NAME)}"
-    arguments = known.call.unparsed or json_text.dumps(known.call.args, indent=2, ensure_ascii=False)
-    yield f"arguments: {clean(arguments)}"
-    if known.verdict:
-        yield f"why: {clean(known.verdict.reason)} ({known.verdict.rule})"
-    if known.decision:
-        note = f": {clean(known.decision.note)}" if known.decision.note else ""
-        yield f"answered: {known.decision.decision} by {clean(known.decision.by)}{note}"
-    elif known.awaits_person and known.approval:
-        yield f"waits until: {when(known.approval.expires_at, zone)}"
-    else:
-        yield "waits for nobody"
-
-
-@app.command("allow", help=f"Allow a call that waits, this once.\n{_THEN}")
-def allow(run: RunArgument, call: CallArgument, *, note: NoteOption = "", config: ConfigOption = None) -> None:
+@app.command("allow", help=f"Allow a call that waits.\n\n{_ALLOW}{_THEN}")
+def allow(
+    run: RunArgument,
+    call: CallArgument,
+    *,
+    remember: Annotated[
+        bool, typer.Option("--remember", help="Keep what approvals show says would be remembered.")
+    ] = False,
+    edit: Annotated[
+        str | None,
+        typer.Option(metavar="JSON", help="Arguments to change, as a JSON object; null drops one.", show_default=False),
+    ] = None,
+    reason: ReasonOption = "",
+    config: ConfigOption = None,
+) -> None:
     """Let one call happen."""
-    _decide(run, call, Decision.ONCE, note, config)
+    decision = Decision.REMEMBER if remember else Decision.ONCE
+    _decide(run, call, decision, reason, config, changes=None if edit is None else _object(edit))
 
 
-@app.command("deny", help=f"Refuse a call that waits; the model is told, with the note.\n{_THEN}")
-def deny(run: RunArgument, call: CallArgument, *, note: NoteOption = "", config: ConfigOption = None) -> None:
+@app.command("deny", help=f"Refuse a call that waits; the model is told, with the reason.\n{_THEN}")
+def deny(run: RunArgument, call: CallArgument, *, reason: ReasonOption = "", config: ConfigOption = None) -> None:
     """Refuse one call."""
-    _decide(run, call, Decision.DENY, note, config)
+    _decide(run, call, Decision.DENY, reason, config)
 
 
-def _decide(run: str, call: str, decision: Decision, note: str, config: ConfigOption) -> None:
+def _object(text: str) -> dict[str, JsonValue]:
+    try:
+        found = json_text.loads(text)
+    except ValueError as exc:
+        message = f"--edit: wanted a JSON object, found what is no JSON: {exc}"
+        raise ConfigError(message, hint=_EXAMPLE) from exc
+    if not isinstance(found, dict) or not found:
+        message = f"--edit: wanted a JSON object with the arguments to change, found {one_line(text, _NAME)}"
+        raise ConfigError(message, hint=_EXAMPLE)
+    return found
+
+
+def _decide(
+    run: str,
+    call: str,
+    decision: Decision,
+    reason: str,
+    config: ConfigOption,
+    *,
+    changes: dict[str, JsonValue] | None = None,
+) -> None:
     async def deed(control: Control, run_id: RunId) -> object:
-        return await control.decide(run_id, CallId(call), decision, person(), note)
+        from kova_auto.app.control import Said
+
+        args = None if changes is None else await _edited(control, run_id, CallId(call), changes)
+        said = Said(decision=decision, by=person(), note=reason, args=args)
+        return await control.decide(run_id, CallId(call), said)
 
     raise typer.Exit(act(settings_of(config), run, deed, kind="approvals", is_followed=False))
+
+
+async def _edited(
+    control: Control, run_id: RunId, call_id: CallId, changes: dict[str, JsonValue]
+) -> dict[str, JsonValue]:
+    state = fold([placed.event for placed in await control.events(run_id, 0, 0)])
+    args = {**state.call(call_id).call.args, **changes}
+    return {name: value for name, value in args.items() if value is not None}

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from kova_auto.cli.attending import Attendant
 from kova_auto.cli.frame import FAILED, NEEDS_A_PERSON
 from kova_auto.cli.through import Through
 from kova_auto.core.job import Outcome
-from kova_auto.core.run import Execution, RunState
+from kova_auto.core.run import CallState, Execution, RunState
 
 INTERRUPTED: Final = 130
 _CODES: Final = {
@@ -19,13 +20,21 @@ _CODES: Final = {
 }
 
 
-async def see_through(through: Through) -> int:
-    """Show a run until it rests and its deliveries are made; return the exit code."""
+async def see_through(through: Through, attendant: Attendant | None = None) -> int:
+    """Show a run until it rests and its deliveries are made; return the exit code.
+
+    Args:
+        through: Follows the run.
+        attendant: Asks the person at the terminal about calls that need one; None leaves them waiting.
+    """
     line = through.account.screen.line
     through.presses.heed()
-    if not await through.to_rest():
-        line(f"left as it is: run {through.run_id} goes on under the next service (kova-auto serve)")
-        return INTERRUPTED
+    while True:
+        if not await through.to_rest():
+            line(f"left as it is: run {through.run_id} goes on under the next service (kova-auto serve)")
+            return INTERRUPTED
+        if attendant is None or not await attendant.attend(through):
+            break
     await through.to_told()
     for text in _left(through):
         line(text)
@@ -44,8 +53,14 @@ def _left(through: Through) -> Iterator[str]:
     state = through.account.state
     for call_id in state.open_calls:
         if state.finished is None and state.calls[call_id].awaits_person:
-            who = f"{through.run_id} {call_id}"
-            yield f"it waits for a person:\n  kova-auto approvals allow {who}\n  kova-auto approvals deny {who}"
+            yield from _how_to_answer(state.calls[call_id], f"{through.run_id} {call_id}")
     for owed in through.owed:
         if owed.next_at is None:
             yield f"delivery to {owed.endpoint}: still owed; serve will try"
+
+
+def _how_to_answer(call: CallState, who: str) -> Iterator[str]:
+    if call.verdict and call.verdict.question:
+        yield f"it asks a person:\n  kova-auto questions show {who}\n  kova-auto questions answer {who} ANSWER..."
+    else:
+        yield f"it waits for a person:\n  kova-auto approvals allow {who}\n  kova-auto approvals deny {who}"

@@ -44,6 +44,7 @@ _RESULTS: Final = {
     ResultStatus.DENIED: ("refused", YELLOW),
     ResultStatus.UNKNOWN: ("unknown", YELLOW),
     ResultStatus.CANCELLED: ("cancelled", YELLOW),
+    ResultStatus.STALE: ("stale", YELLOW),
 }
 _GOOD: Final = frozenset({Outcome.DONE, Outcome.NOTHING_TO_REPORT})
 

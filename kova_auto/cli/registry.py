@@ -34,6 +34,8 @@ COMMANDS: Final = (
     Entry("jobs", "kova_auto.cli.jobs", "List, show, check and preview the jobs; write new ones", LOOK),
     Entry("runs", "kova_auto.cli.runs", "List and follow runs; show, replay, undo, cancel and retry one", LOOK),
     Entry("approvals", "kova_auto.cli.approvals", "List and answer the calls that wait for a person", LOOK),
+    Entry("questions", "kova_auto.cli.questions", "List and answer what a model asks a person", LOOK),
+    Entry("rules", "kova_auto.cli.rules", "List, add and forget what is allowed for good; try rules out", LOOK),
     Entry("deliveries", "kova_auto.cli.deliveries", "List what endpoints are owed; try again", LOOK),
     Entry("usage", "kova_auto.cli.usage", "Show what models have used, and what it cost", LOOK),
     Entry("models", "kova_auto.cli.models", "List models; add the weights of a small one for trying out", LOOK),

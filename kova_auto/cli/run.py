@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kova_auto.cli.account import Account
+from kova_auto.cli.attending import Attendant, TerminalLines
 from kova_auto.cli.ending import see_through
 from kova_auto.cli.frame import new_app
 from kova_auto.cli.job_source import JobSource
@@ -24,8 +26,10 @@ from kova_auto.cli.presses import Presses
 from kova_auto.cli.screen import screen
 from kova_auto.cli.through import Through
 from kova_auto.clock import SystemClock
+from kova_auto.core.approval.levels import ApprovalLevel
 from kova_auto.core.delivery.text import clean
 from kova_auto.core.errors import ConfigError
+from kova_auto.core.schedule.zone import parse_zone
 from kova_auto.settings.environment import environment
 
 if TYPE_CHECKING:
@@ -40,6 +44,10 @@ itself, its deliveries included. On a terminal everything is shown in its order;
 to standard output and the rest to standard error, so that kova-auto run JOB > report.md works.
 
 With --json each fact of the run is one line, {"seq": its position, "event": {"kind": …, "at": …, …}}.
+
+With --attended the run's calls are judged at --level (ask, workspace-write, auto-edit or auto) in place of the job's
+automation level, and what needs a person is asked here: once, always, or no. Ctrl-C at such a question leaves the run
+waiting; kova-auto approvals answers it later.
 
 Ctrl-C once ends the run; twice leaves it as it is, and the next service goes on with it.
 
@@ -61,10 +69,11 @@ class Wish:
     as_json: bool
     record: Path | None
     asked_at: datetime
+    level: ApprovalLevel | None = None
 
 
 @app.command(help=_ABOUT)
-def run(
+def run(  # noqa: PLR0913  # each is an option that a person types
     context: typer.Context,
     job: Annotated[str, typer.Argument(metavar="JOB", help="Name of a job, or a job file.", show_default=False)],
     *,
@@ -78,6 +87,13 @@ def run(
     listen: Annotated[
         bool, typer.Option("--listen", help="Deliver to a receiver on loopback alone, and show what it received.")
     ] = False,
+    attended: Annotated[
+        bool, typer.Option("--attended", help="Ask here, in the terminal, about the calls that need a person.")
+    ] = False,
+    level: Annotated[
+        ApprovalLevel | None,
+        typer.Option("--level", help="How much is asked about; with --attended.", show_default="ask"),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Write each fact as one line of JSON.")] = False,
     record: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a script that plays this run again.", show_default=False)
@@ -94,9 +110,35 @@ def run(
     if record and not record.absolute().parent.is_dir():
         message = "wanted a file in a directory that is there"
         raise ConfigError(message, path=str(record), key="--record")
-    wish = Wish(Path(path), _inputs(given or ()), staged, listen, json, record, now_of(context))
+    wish = Wish(
+        job=Path(path),
+        inputs=_inputs(given or ()),
+        staged=staged,
+        listens=listen,
+        as_json=json,
+        record=record,
+        asked_at=now_of(context),
+        level=_level(level, attended=attended, as_json=json),
+    )
     log_warnings()
     raise typer.Exit(asyncio.run(_run(settings, wish)))
+
+
+def _level(level: ApprovalLevel | None, *, attended: bool, as_json: bool) -> ApprovalLevel | None:
+    """Return the level of a run that somebody attends; None where nobody does.
+
+    Raises:
+        ConfigError: Nobody can be asked here.
+    """
+    if not attended:
+        if level is not None:
+            msg = f"--level {level} is how much an attended run asks about: wanted --attended with it"
+            raise ConfigError(msg, hint="without --attended the job's own automation level counts")
+        return None
+    if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        msg = "--attended asks in the terminal: wanted one on standard input and output, found none"
+        raise ConfigError(msg, hint="without --attended, what needs a person is settled as the job's [approval] says")
+    return level or ApprovalLevel.ASK
 
 
 def _inputs(given: Sequence[str]) -> dict[str, str]:
@@ -117,14 +159,22 @@ async def _run(settings: Settings, wish: Wish) -> int:
         keep_secrets(connection.house)
         key = secrets.token_hex(2)
         heard = None
-        ask = RunAsk(job=str(wish.job), key=key, asked_at=wish.asked_at, inputs=wish.inputs, staged=wish.staged)
+        ask = RunAsk(
+            job=str(wish.job),
+            key=key,
+            asked_at=wish.asked_at,
+            inputs=wish.inputs,
+            level=wish.level,
+            staged=wish.staged,
+        )
         if wish.listens:
             heard, listener = await stack.enter_async_context(listening(key, secrets.token_bytes(32), SystemClock()))
             ask = ask.model_copy(update={"listener": listener})
         row = await connection.control.request(ask)
         account = Account(screen(apart=wish.as_json), as_json=wish.as_json)
         through = Through(connection, row.run_id, account, Presses(), SystemClock())
-        code = await see_through(through)
+        attendant = Attendant(TerminalLines(), parse_zone(settings.timezone)) if wish.level else None
+        code = await see_through(through, attendant)
         await _show_more(through, wish, heard)
     return code
 

@@ -23,6 +23,7 @@ from kova_auto.core.message import ToolCall
 from kova_auto.core.repetition import canonical
 from kova_auto.core.run import apply, fold
 from kova_auto.core.state import CallState, RunState
+from kova_auto.core.state import replace as kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,8 @@ class Recording:
 
     @property
     def calls(self) -> tuple[CallState, ...]:
-        """Return the calls of this attempt, in the model's order."""
-        return tuple(self.state.calls[call.id] for reply in self.replies for call in reply.calls)
+        """Return the calls of this attempt in the model's order, and as the model wrote them."""
+        return tuple(kept(self.state.calls[call.id], call=call) for reply in self.replies for call in reply.calls)
 
     def asking(self, request: RunRequested) -> Recording:
         """Return the same, to be replayed as if the run had been opened so."""

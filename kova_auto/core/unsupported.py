@@ -44,10 +44,6 @@ def _modes(job: JobFile) -> Iterator[tuple[str, str]]:
         yield "mode", 'today it may be "agent" or "ask"'
     if job.goal.criteria:
         yield "goal.criteria", "leave it out"
-    if job.approval.questions == "suspend":
-        yield "approval.questions", 'today it may be "assume"'
-    if job.approval.on_unreachable == "keep":
-        yield "approval.on_unreachable", 'today it may be "deny"'
 
 
 def _extras(job: JobFile) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The `question` tool: asks a person, and says at once that nobody is there to answer."""
+"""The `question` tool: asks a person, or says that nobody is there to answer; which of the two is decided before."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class QuestionTool:
 
     name = "question"
     description = (
-        "Ask the people who gave this job. While a run is unattended nobody is there: the call is answered at once, "
-        "and tells you to take the most careful reading and to state it. Ask only what the job leaves open, what you "
-        "cannot find out yourself, and what changes the result."
+        "Ask the people who gave this job. Where nobody is there, the call is answered at once, and tells you to take "
+        "the most careful reading and to state it; else the run waits for their answer. Ask only what the job leaves "
+        "open, what you cannot find out yourself, and what changes the result."
     )
     effect = Effect.QUESTION
     replay_safe = True
@@ -60,8 +60,11 @@ class QuestionTool:
         return CallFacts(call, self.effect)
 
     async def run(self, args: QuestionArguments, scene: Scene, verdict: Verdict) -> ToolRun:
-        """Answer that nobody is there."""
-        del scene, verdict
+        """Tell the answers, or that nobody is there."""
+        del verdict
+        if scene.answers:
+            yield ToolOutput(told(ResultStatus.OK, _answered(args, scene.answers)))
+            return
         count = len(args.questions)
         what = "this question" if count == 1 else f"these {count} questions"
         yield ToolOutput(told(ResultStatus.OK, _ANSWER.format(what)))
@@ -70,3 +73,9 @@ class QuestionTool:
         """Say nothing: it can be asked again."""
         del call, scene
         return None
+
+
+def _answered(args: QuestionArguments, answers: tuple[str, ...]) -> str:
+    """Return each question with what was answered."""
+    pairs = zip(args.questions, answers, strict=False)
+    return "\n\n".join(f"{question.title}\nAnswer: {answer}" for question, answer in pairs)

@@ -78,7 +78,8 @@ class WebFetchTool:
         url, response = await self._answer(self._parsed(args), min(_DEADLINE_S, scene.left_s))
         failed = response.status >= HTTPStatus.BAD_REQUEST
         text = await self._told(url, response)
-        yield ToolOutput(told(ResultStatus.ERROR if failed else ResultStatus.OK, text))
+        result = told(ResultStatus.ERROR if failed else ResultStatus.OK, text)
+        yield ToolOutput(result.model_copy(update={"taints": f"a page of {url.host}"}))
 
     async def recover(self, call: CallState, scene: Scene) -> ToolResult | None:
         """Say nothing: it can be got again."""

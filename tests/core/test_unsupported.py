@@ -21,7 +21,7 @@ OBEYED: Mapping[str, object] = {
     "limits": {"timeout": "5m", "iterations": 3, "tokens": 9, "cost_usd": 0.5, "denials": 2},
     "permissions": {"allow_commands": ["git log *"], "web": ["docs.python.org"], "sandbox": "required"},
     "inputs": {"branch": "main"},
-    "approval": {"when_needed": "suspend", "timeout": "1h", "on_timeout": "keep", "notify": ["desk"]},
+    "approval": {"when_needed": "suspend", "timeout": "1h", "on_timeout": "keep", "on_unreachable": "keep", "questions": "suspend"},
     "notify": [{"endpoint": "ci", "when": "change"}],
 }
 
@@ -63,8 +63,6 @@ def test_a_default_that_is_written_out_is_not_named() -> None:
         ("mode", {"mode": "plan"}),
         ("limits.cancel_grace", {"limits": {"cancel_grace": "31s"}}),
         ("goal.criteria", {"goal": {"criteria": ["it is green"]}}),
-        ("approval.questions", {"approval": {"questions": "suspend"}}),
-        ("approval.on_unreachable", {"approval": {"on_unreachable": "keep"}}),
         ("output.schema", {"output": {"schema": "a.json"}}),
         ("output.checks", {"output": {"checks": ["true"]}}),
         ("agents.allow", {"agents": {"allow": ["explorer"]}}),

@@ -63,11 +63,11 @@ def _has(shown: str, option: str) -> bool:
 
 
 def test_the_check_of_commands_finds_what_is_wrong() -> None:
-    lines = ["run JOB --listen", "run JOB --attended", "rules list", "runs explain last", "runs list --job=x", "--help"]
+    lines = ["run JOB --listen", "run JOB --attend", "rule list", "runs explain last", "runs list --job=x", "--help"]
     assert [complaint(line.split()) for line in lines] == [
         "",
-        "run has no --attended",
-        "no command rules",
+        "run has no --attend",
+        "no command rule",
         "no command runs explain",
         "",
         "",

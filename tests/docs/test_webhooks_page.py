@@ -85,7 +85,9 @@ def test_the_body_has_the_names_of_its_table_and_no_others(notice: Notice, headi
 def test_each_kind_of_message_is_named_with_its_outcomes() -> None:
     kinds = tables_under(PAGE, "What is sent: `standard`")[2]
     written = {bare(row[0]): set(codes(row[1])) for row in kinds.body}
-    told: dict[str, set[str]] = {ASKED.type: set(), EndpointTest(endpoint="a", sent_at=NOW).type: set()}
+    unreached = ASKED.model_copy(update={"unreached": "desk: HTTP 500"})
+    others = (ASKED, unreached, EndpointTest(endpoint="a", sent_at=NOW))
+    told: dict[str, set[str]] = {notice.type: set() for notice in others}
     for outcome in Outcome:
         told.setdefault(REPORT.model_copy(update={"outcome": outcome}).type, set()).add(outcome.value)
     assert written == told

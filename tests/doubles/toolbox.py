@@ -26,6 +26,7 @@ class Hands:
         leaving: A tool that waits was cut off; `left` holds the calls that have tidied up after it.
         meanwhile: Called while a tool works, and while what it left is settled.
         problems: What is wrong with every call of a tool.
+        answers: What was answered to each question.
         there: What lies where a call of `change` would write.
     """
 
@@ -45,6 +46,7 @@ class Hands:
     left: list[str] = field(default_factory=list)
     meanwhile: Callable[[], None] = lambda: None
     problems: dict[str, str] = field(default_factory=dict)
+    answers: list[tuple[str, ...]] = field(default_factory=list)
     there: Target = field(default_factory=lambda: Target(path="/ws/a.txt"))
 
     def specs(self, scene: Scene, mode: Mode) -> tuple[ToolSpec, ...]:
@@ -78,6 +80,8 @@ class Hands:
         if call.tool in self.waits:
             await self._wait(scene)
         self.done.append(f"{scene.call_id} {call.tool}")
+        if self.effects[call.tool] is Effect.QUESTION:
+            self.answers.append(scene.answers)
         yield ToolOutput(told(ResultStatus.OK, f"{call.tool} is done"))
 
     async def recover(self, call: CallState, scene: Scene) -> ToolResult:

@@ -160,7 +160,7 @@ def test_a_call_that_waits_is_listed_and_shown(waiting: Scene) -> None:
 
 
 def test_an_allowed_call_happens_and_the_run_goes_on_to_its_end(waiting: Scene) -> None:
-    result = waiting.run("approvals", "allow", "last", "1.1", "--note", "go on")
+    result = waiting.run("approvals", "allow", "last", "1.1", "--reason", "go on")
     assert (result.exit_code, result.stdout.partition("\n")[0]) == (0, "It is written.")
     assert (waiting.workspace / "made.txt").read_text() == "made\n"
     assert waiting.run("approvals", "list").stdout == "Nothing waits for a person.\n"
@@ -169,7 +169,7 @@ def test_an_allowed_call_happens_and_the_run_goes_on_to_its_end(waiting: Scene) 
 
 
 def test_a_refused_call_does_not_happen_and_the_model_is_told(waiting: Scene) -> None:
-    result = waiting.run("approvals", "deny", "last", "1.1", "--note", "not today")
+    result = waiting.run("approvals", "deny", "last", "1.1", "--reason", "not today")
     assert (result.exit_code, "refused this call: not today" in result.stdout) == (0, True)
     assert not (waiting.workspace / "made.txt").exists()
 

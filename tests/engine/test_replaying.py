@@ -354,3 +354,20 @@ async def test_the_ceilings_of_the_job_hold_for_another_model() -> None:
     model = ScriptedModel(says("", call("look", path="a"), tokens=600, cost_usd=None), says("Never asked."))
     replay = await Again(stage).asked(model)
     assert (replay.outcome_now, replay.tokens_now, len(model.requests)) == (Outcome.BUDGET_EXCEEDED, 600, 1)
+
+
+async def test_a_call_that_a_person_edited_is_edited_again() -> None:
+    job = a_job(approval=SUSPENDS)
+    replies = (says("I change.", call("change"), call("change", path="b")), says("So be it."))
+    stage = await a_run(*replies, job=job)
+    for number, args in (("1.1", {"path": "other"}), ("1.2", None)):
+        said = ApprovalDecided(
+            at=stage.clock.now(), call_id=CallId(number), decision=Decision.ONCE, by="ann", args=args
+        )
+        await stage.journal.append(await stage.journal.load(RUN), said)
+    await stage.advance(*replies)
+
+    replay = await Again(stage).played()
+
+    assert came_out_the_same(replay)
+    assert stage.hands.done == ["1.1 change", "1.2 change"]

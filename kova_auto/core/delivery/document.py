@@ -127,21 +127,40 @@ def _denied(report: RunReport) -> str:
 
 
 def _approval(notice: ApprovalNotice) -> Document:
-    who = f"{notice.run_id} {notice.call_id}"
+    wants = "asks you something" if notice.asks else "needs your approval"
+    if notice.unreached:
+        wants = f"{notice.tool}: nobody could be asked" if notice.tool else "nobody could be asked"
     until = f" until {spell_instant(notice.expires_at)}" if notice.expires_at else ""
+    waits = f"no more: {notice.settled}" if notice.settled else until.strip() or "for you"
+    facts = (
+        ("Tool", one_line(notice.tool, 60)),
+        ("Not reached", one_line(notice.unreached, 300)),
+        ("Why", one_line(notice.reason, 300)),
+        ("Rule", one_line(notice.rule, 100)),
+        ("Overwrites", one_line(", ".join(notice.overwrites), 300)),
+        ("Would be remembered", one_line("; ".join(notice.remembers), 300)),
+        ("Cannot be remembered", one_line(notice.no_offer, 300)),
+        ("The workspace proposes", one_line("; ".join(notice.proposes), 300)),
+        ("Waits", waits),
+    )
     return Document(
-        title=f"{notice.job}: {notice.tool} needs your approval",
+        title=f"{notice.job}: {wants}" if notice.unreached else f"{notice.job}: {notice.tool} {wants}",
         status=Status.ATTENTION,
         summary=one_line(f"{notice.tool} waits{until}. {notice.reason}", 200),
-        facts=(
-            ("Tool", one_line(notice.tool, 60)),
-            ("Why", one_line(notice.reason, 300)),
-            ("Waits", until.strip() or "for you"),
-        ),
+        facts=tuple((label, value) for label, value in facts if value),
         body_markdown=_fenced(notice.arguments) if notice.arguments else "",
-        commands=(f"kova-auto approvals allow {who}", f"kova-auto approvals deny {who}"),
+        commands=() if notice.settled else _answering(notice),
         footer=(f"run {notice.run_id}", *([SCRIPTED] if notice.scripted else [])),
     )
+
+
+def _answering(notice: ApprovalNotice) -> tuple[str, ...]:
+    """Return what to type to answer."""
+    who = f"{notice.run_id} {notice.call_id}"
+    if notice.asks:
+        return (f"kova-auto questions answer {who}",)
+    remember = [f"kova-auto approvals allow {who} --remember"] if notice.remembers else []
+    return (f"kova-auto approvals allow {who}", *remember, f"kova-auto approvals deny {who}")
 
 
 def _fenced(text: str) -> str:

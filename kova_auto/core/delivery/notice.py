@@ -101,11 +101,19 @@ class RunReport(Value):
 
 
 class ApprovalNotice(Value):
-    """Tell that a call waits for a person.
+    """Tell that a call waits for a person, or that nobody could be asked about one.
 
     Attributes:
         arguments: The call's arguments as text, for a person to judge.
         reason: Why it is not simply allowed.
+        rule: The rule that says so.
+        asks: The call asks a question: an answer is what it wants.
+        remembers: What "allow and remember" would keep, each as a person reads it.
+        no_offer: Why nothing can be remembered; empty where something can.
+        proposes: What the workspace's own permission file proposes of it; it grants nothing.
+        overwrites: Files that the call would write over.
+        unreached: Which endpoint could not be asked, and what it answered; empty where this is the request itself.
+        settled: What has become of the call since; empty where it still waits.
     """
 
     kind: Literal["approval_notice"] = "approval_notice"
@@ -115,6 +123,14 @@ class ApprovalNotice(Value):
     tool: Text
     arguments: Text = ""
     reason: Text = ""
+    rule: Text = ""
+    asks: bool = False
+    remembers: tuple[Text, ...] = ()
+    no_offer: Text = ""
+    proposes: tuple[Text, ...] = ()
+    overwrites: tuple[Text, ...] = ()
+    unreached: Text = ""
+    settled: Text = ""
     scripted: bool = False
     requested_at: AwareDatetime
     expires_at: AwareDatetime | None = None
@@ -127,7 +143,7 @@ class ApprovalNotice(Value):
     @property
     def type(self) -> str:
         """Return the dotted name that a receiver selects by."""
-        return "kova.approval.requested"
+        return "kova.approval.unreachable" if self.unreached else "kova.approval.requested"
 
 
 # What breaks receivers: line ends, quotes, characters of several bytes, glyphs of several characters, markup, mentions.

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Literal
 
+from kova_auto.core.consent import Standing
 from kova_auto.core.delivery.notice import ApprovalNotice, Change, Denial, Notice, RunReport
+from kova_auto.core.delivery.text import clean
 from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.message import FileChange, ResultStatus
 from kova_auto.core.owed import Cause, Owed
@@ -22,7 +25,13 @@ def notice_of(state: RunState, owed: Owed) -> Notice:
     Raises:
         IllegalEventError: There is nothing to tell any more: the run was begun again, or the call is settled.
     """
-    return _approval(state, owed) if owed.cause is Cause.APPROVAL else report_of(state)
+    match owed.cause:
+        case Cause.OUTCOME:
+            return report_of(state)
+        case Cause.APPROVAL:
+            return _approval(state, owed)
+        case Cause.UNREACHED:
+            return _unreached(state, owed)
 
 
 def report_of(state: RunState) -> RunReport:
@@ -93,19 +102,55 @@ def _shown(path: str, workspace: PurePath) -> str:
 
 
 def _approval(state: RunState, owed: Owed) -> ApprovalNotice:
-    for call in state.calls.values():
-        if call.approval and call.approval.at == owed.owed_at and call.awaits_person:
-            arguments = json.dumps(call.call.args, ensure_ascii=False, indent=2)
-            return ApprovalNotice(
-                run_id=state.run_id,
-                job=state.job.name,
-                call_id=call.call.id,
-                tool=call.call.tool,
-                arguments=arguments[:LONGEST_ARGUMENTS],
-                reason=call.verdict.reason if call.verdict else "",
-                scripted=state.request.scripted,
-                requested_at=call.approval.at,
-                expires_at=call.approval.expires_at,
-            )
-    msg = f"nobody is asked any more: the call of {owed.owed_at:%Y-%m-%d %H:%M:%S} UTC is settled"
-    raise IllegalEventError(msg)
+    call = _asked(state, owed.cause_seq)
+    if call is None or not call.awaits_person:
+        msg = f"nobody is asked any more: the call of {owed.owed_at:%Y-%m-%d %H:%M:%S} UTC is settled"
+        raise IllegalEventError(msg)
+    return _request(state, call)
+
+
+def _unreached(state: RunState, owed: Owed) -> ApprovalNotice:
+    call = _asked(state, owed.about_seq)
+    if call is None:
+        msg = f"run {state.run_id} was begun again: nobody is asked any more"
+        raise IllegalEventError(msg)
+    asked = [duty for duty in state.deliveries.values() if duty.cause_seq == owed.about_seq]
+    answers = ", ".join(f"{duty.endpoint}: {duty.detail or duty.result or duty.status}" for duty in asked)
+    settled = "" if call.awaits_person else call.result.status if call.result else "decided"
+    return _request(state, call).model_copy(update={"unreached": clean(answers) or "no endpoint", "settled": settled})
+
+
+def _asked(state: RunState, seq: int) -> CallState | None:
+    """Return the call that a request at a position is about."""
+    return next((call for call in state.calls.values() if call.approval and call.asked_seq == seq), None)
+
+
+def _request(state: RunState, call: CallState) -> ApprovalNotice:
+    if call.approval is None:
+        msg = f"nobody was asked about call {call.call.id}"
+        raise IllegalEventError(msg)
+    verdict, approval = call.verdict, call.approval
+    return ApprovalNotice(
+        run_id=state.run_id,
+        job=state.job.name,
+        call_id=call.call.id,
+        tool=call.call.tool,
+        arguments=json.dumps(call.call.args, ensure_ascii=False, indent=2)[:LONGEST_ARGUMENTS],
+        reason=verdict.reason if verdict else "",
+        rule=verdict.rule if verdict else "",
+        asks=bool(verdict and verdict.question),
+        remembers=tuple(spell_standing(approval.offer)),
+        no_offer=approval.no_offer,
+        proposes=tuple(spell_standing(approval.proposed)),
+        overwrites=tuple(target.path for target in approval.targets if target.content),
+        scripted=state.request.scripted,
+        requested_at=approval.at,
+        expires_at=approval.expires_at,
+    )
+
+
+def spell_standing(standing: Standing) -> Iterator[str]:
+    """Yield each standing decision as a person reads it."""
+    yield from (f"commands: {rule}" for rule in standing.commands)
+    yield from (f"writing in {root}" for root in standing.write_roots)
+    yield from (f"the tool {tool}" for tool in standing.tools)

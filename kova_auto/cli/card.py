@@ -1,0 +1,71 @@
+"""What a person is shown of a call before deciding about it: the same in `approvals show` and in the terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kova_auto.cli.run_rows import when
+from kova_auto.core.delivery.report import spell_standing
+from kova_auto.core.delivery.text import clean, one_line
+from kova_auto.core.run import CallState
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+_NAME = 60
+
+
+def card(known: CallState, zone: ZoneInfo) -> Iterator[str]:
+    """Yield the lines that say what is asked, why, and what "allow and remember" would keep."""
+    yield f"tool: {one_line(known.call.tool, _NAME)}"
+    if known.verdict and known.verdict.question:
+        yield from questions(known)
+    else:
+        arguments = known.call.unparsed or json.dumps(known.call.args, indent=2, ensure_ascii=False)
+        yield f"arguments: {clean(arguments)}"
+    if known.verdict:
+        yield f"why: {clean(known.verdict.reason)} ({known.verdict.rule})"
+    yield from _consequences(known)
+    yield from _answer(known, zone)
+
+
+def questions(known: CallState) -> Iterator[str]:
+    """Yield the questions of a call that asks some, with their options, numbered."""
+    asked = known.call.args.get("questions")
+    for number, question in enumerate(asked if isinstance(asked, list) else (), start=1):
+        if not isinstance(question, dict):
+            continue
+        several = " (more than one may be chosen)" if question.get("multi_select") else ""
+        yield f"question {number}: {clean(str(question.get('title', '')))}{several}"
+        options = question.get("options")
+        for choice, option in enumerate(options if isinstance(options, list) else (), start=1):
+            if isinstance(option, dict):
+                about = f": {one_line(str(option['description']), 300)}" if option.get("description") else ""
+                yield f"  {choice}. {one_line(str(option.get('title', '')), 200)}{about}"
+
+
+def _consequences(known: CallState) -> Iterator[str]:
+    if known.approval is None:
+        return
+    yield from (f"overwrites: {clean(target.path)}" for target in known.approval.targets if target.content)
+    if kept := tuple(spell_standing(known.approval.offer)):
+        yield f"would be remembered: {clean('; '.join(kept))}"
+    elif known.approval.no_offer:
+        yield f"for this one time only: {clean(known.approval.no_offer)}"
+    if proposed := tuple(spell_standing(known.approval.proposed)):
+        yield f"the workspace's own file proposes (it grants nothing): {clean('; '.join(proposed))}"
+
+
+def _answer(known: CallState, zone: ZoneInfo) -> Iterator[str]:
+    if said := known.decision:
+        note = f": {clean(said.note)}" if said.note else ""
+        yield f"answered: {said.decision} by {clean(said.by)}{note}"
+        if said.args is not None:
+            yield "the arguments are those of the answer, not the model's"
+        yield from (f"answer {number}: {clean(text)}" for number, text in enumerate(said.answers, start=1))
+    elif known.awaits_person and known.approval:
+        yield f"waits until: {when(known.approval.expires_at, zone)}" if known.approval.expires_at else "waits for you"
+    else:
+        yield "waits for nobody"
