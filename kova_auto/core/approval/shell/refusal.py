@@ -15,7 +15,7 @@ class Refusal(StrEnum):
     UNCLOSED_QUOTE = "unclosed_quote"
     TRAILING_BACKSLASH = "trailing_backslash"
     SUBSTITUTION = "substitution"  # $( ` <( >( ${x…} $[ $' $"
-    VARIABLE = "variable"  # IFS, BASH_ENV and their like
+    VARIABLE = "variable"  # IFS, BASH_ENV, $_ and their like
     BRACES = "braces"
     HISTORY = "history"
     REDIRECT = "redirect"  # one that writes a file, or whose target is not one plain word
@@ -56,8 +56,8 @@ _SENTENCES = {
         " run the inner command in a call of its own and use what it printed; of variables, $NAME and ${NAME} are read"
     ),
     Refusal.VARIABLE: (
-        "here is a variable that shells themselves act on (IFS, ENV, BASH_ENV, PROMPT_COMMAND), or $!: write the text"
-        " that is meant"
+        "here is a variable that shells themselves act on or fill ($IFS, $ENV, $BASH_ENV, $PROMPT_COMMAND, $_, $!):"
+        " write the text that is meant"
     ),
     Refusal.BRACES: (
         "here are braces that bash turns into several words, of which one may be an option: write the words out, or"

@@ -15,8 +15,12 @@ RESERVED = frozenset(
     )
 )
 
-UNTOUCHABLE_VARIABLES = frozenset(("IFS", "BASH_ENV", "ENV", "PROMPT_COMMAND"))
-"""Nothing honest names them in a command; `IFS` stands for blanks that nobody sees."""
+UNTOUCHABLE_VARIABLES = frozenset(
+    (
+        *("IFS", "BASH_ENV", "ENV", "PROMPT_COMMAND"),  # shells act on them; IFS stands for blanks that nobody sees
+        *("_", "BASH_COMMAND", "BASH_EXECUTION_STRING"),  # text of the command itself comes back in them
+    )
+)
 
 COMMAND = re.compile(r"[A-Za-z0-9_./:][A-Za-z0-9_./+:@,%-]*|\[")
 """What a command's name may look like; `[` is a program. Bash takes a text that begins with `-` or `+` for options."""

@@ -21,8 +21,10 @@ _SPECIAL_PARAMETERS = frozenset("?#@*-$0123456789")
 _BEGINS_HISTORY = frozenset("!?$#-{")
 _NOT_PLAIN = re.compile(r"[~*?\[{}$!]")
 _GLOB = re.compile(r"[*?\[]")
+_VARIABLE = "\0"
 _TILDE = re.compile(r"(?:^|[=:])~")
-_EVALUATED = ("$(", "$[", "`")
+# A variable may end in a dollar (the name of a directory can) or go on where one stands.
+_EVALUATED = re.compile(r"[$\0][(\[{]|\$\0|`")
 
 
 @dataclass(slots=True)
@@ -32,6 +34,7 @@ class _Building:
     Attributes:
         bare: The word with one apostrophe for each quoted piece and one dollar for each variable: what bash still
             expands stands here, and nothing else.
+        fixed: The value, with NUL for each variable.
         lead: The value of what stands before the first bare `{`.
     """
 
@@ -39,14 +42,14 @@ class _Building:
     value: list[str] = field(default_factory=list)
     bare: list[str] = field(default_factory=list)
     joined: bool = False
-    varies: bool = False
-    braced_names: int = 0
+    fixed: list[str] = field(default_factory=list)
     lead: str | None = None
 
-    def add(self, raw: str, value: str, bare: str) -> None:
+    def add(self, raw: str, value: str, bare: str, fixed: str | None = None) -> None:
         """Add a piece."""
         self.raw.append(raw)
         self.value.append(value)
+        self.fixed.append(value if fixed is None else fixed)
         self.bare.append(bare)
 
 
@@ -137,22 +140,20 @@ def _expansion(cursor: Cursor, word: _Building, *, bare: str, substitutes: str) 
         raise Unreadable(Refusal.SUBSTITUTION, at)
     if char == "!":
         raise Unreadable(Refusal.VARIABLE, at)
-    name = _name(cursor, word, char, at)
+    name = _name(cursor, char, at)
     if name in UNTOUCHABLE_VARIABLES:
         raise Unreadable(Refusal.VARIABLE, at)
     typed = "$" if not name else f"${{{name}}}" if char == "{" else f"${name}"
-    word.varies |= bool(name)
-    word.add(typed, typed, bare)
+    word.add(typed, typed, bare, _VARIABLE if name else None)
 
 
-def _name(cursor: Cursor, word: _Building, char: str, at: int) -> str:
+def _name(cursor: Cursor, char: str, at: int) -> str:
     """Return the name of the variable at the cursor and step over it; empty where the dollar means itself."""
     if char == "{":
         braced = _BRACED_NAME.match(cursor.text, cursor.at)
         if not braced:
             raise Unreadable(Refusal.SUBSTITUTION, at)
         cursor.at = braced.end()
-        word.braced_names += 1
         return braced[1]
     if char and char in _SPECIAL_PARAMETERS:
         cursor.at += 1
@@ -204,17 +205,17 @@ _IN_QUOTES: dict[str, _Piece] = {
 
 
 def _finished(word: _Building, start: int) -> Word:
-    raw, value, bare = "".join(word.raw), "".join(word.value), "".join(word.bare)
-    # Text that is quoted may still be evaluated by what it is handed to: `printf -v`, `test -v`.
-    if any(mark in value for mark in _EVALUATED) or value.count("${") > word.braced_names:
-        raise Unreadable(Refusal.SUBSTITUTION, start)
+    raw, bare, fixed = "".join(word.raw), "".join(word.bare), "".join(word.fixed)
     lists = word.lead is not None and _lists(bare)
     # A dollar in one item and a name behind the list would make a variable that nobody saw.
     if _counts(bare) or (lists and (not word.lead or word.lead.startswith("-") or "$" in raw)):
         raise Unreadable(Refusal.BRACES, start)
+    # Text that is quoted may still be evaluated by what it is handed to: `printf -v`, `test -v`.
+    if _EVALUATED.search(fixed):
+        raise Unreadable(Refusal.SUBSTITUTION, start)
     plain = not word.joined and raw == bare and (raw == "[" or not _NOT_PLAIN.search(raw))
-    expands = word.varies or lists or bool(_TILDE.search(bare)) or (raw != "[" and bool(_GLOB.search(bare)))
-    return Word(raw, value, plain=plain, literal=not expands)
+    expands = _VARIABLE in fixed or lists or bool(_TILDE.search(bare)) or (raw != "[" and bool(_GLOB.search(bare)))
+    return Word(raw, "".join(word.value), plain=plain, literal=not expands)
 
 
 def _lists(bare: str) -> bool:

@@ -104,7 +104,7 @@ MUTANTS = (
     ),
     Mutant("$' opens a single quote", 'substitutes="([\\"\'")', 'substitutes="([\\"")'),
     Mutant("backticks are text", "raise Unreadable(Refusal.SUBSTITUTION, cursor.at)\n", "cursor.at += 1\n"),
-    Mutant("variables stay as they are", "word.varies |= bool(name)", "word.varies |= not name"),
+    Mutant("variables stay as they are", "expands = _VARIABLE in fixed", "expands = not fixed"),
     Mutant("braces stay as they are", "word.lead is not None and _lists(bare)", "False"),
     Mutant("numbers in braces stay as they are", "if _counts(bare) or (", "if ("),
     Mutant("patterns stay as they are", "bool(_GLOB.search(bare))", "False"),
