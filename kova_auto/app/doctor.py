@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 from functools import partial
@@ -12,6 +13,8 @@ from kova_auto.app.finding import Finding, Mark
 from kova_auto.app.house_findings import of_data, of_sandbox, of_secret, of_settings
 from kova_auto.app.model_findings import Asking, of_job, of_servers
 from kova_auto.app.models import Providers
+from kova_auto.app.permission_findings import of_permissions
+from kova_auto.app.permissions import permissions_of
 from kova_auto.app.pinning import Pinning
 from kova_auto.app.places import places_of
 from kova_auto.app.tooling import sandbox_of
@@ -57,7 +60,7 @@ async def _examined(
     server = None if offline or not settings.discover else Discovery(providers, SystemClock())
     pinning = Pinning(providers, server or nobody)
     jobs, broken = _jobs(settings)
-    for finding in broken:
+    for finding in (*broken, *await asyncio.to_thread(_allowed, settings, environ, jobs)):
         yield finding
     for job in jobs:
         finding, chain = await of_job(job, pinning, sandbox, now, has_looked=not offline)
@@ -72,6 +75,11 @@ async def _examined(
     if server:
         for finding in of_servers(await server.everyone()):
             yield finding
+
+
+def _allowed(settings: Settings, environ: Mapping[str, str], jobs: list[Job]) -> list[Finding]:
+    """Return what there is to say of what is allowed for good."""
+    return list(of_permissions(permissions_of(settings, environ), jobs))
 
 
 def _jobs(settings: Settings) -> tuple[list[Job], list[Finding]]:

@@ -22,9 +22,9 @@ from kova_auto.app.local import LocalControl
 from kova_auto.app.models import Models, Providers
 from kova_auto.app.opening import Opening
 from kova_auto.app.past import Past
+from kova_auto.app.permissions import permissions_of
 from kova_auto.app.pinning import Pinning
 from kova_auto.app.places import HousePlaces, places_of
-from kova_auto.app.replaying import nothing_kept
 from kova_auto.app.staging import Copies
 from kova_auto.app.tooling import Tooling, tooling_of, unproven
 from kova_auto.app.vault import Vault
@@ -97,8 +97,9 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
     courier = Courier(store.journal, store.views, clock, exchange, endpoints.target, vault.redact, bells.told, worker)
     server = Discovery(providers, clock) if settings.discover else nobody
     past = Past(store.journal, store.views, _zones(settings))
-    opening = Opening(clock, Pinning(providers, server), past, copies, _loader(settings))
-    world = _world(settings, store, vault, tooling, clock=clock, models=models, copies=copies, worker=worker)
+    permissions = permissions_of(settings, environ)
+    opening = Opening(clock, Pinning(providers, server), past, copies, permissions, _loader(settings))
+    world = _world(settings, store, vault, tooling, clock=clock, models=models, opening=opening, worker=worker)
     engine = Engine(world, bells)
     desk = _Desk(settings, clock, clock.now(), opening, endpoints, courier, engine)
     control = LocalControl(
@@ -113,6 +114,7 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
         testing=desk.test,
         describe=desk.describe,
         resume=courier.resume,
+        remember=permissions.keep,
     )
     return House(settings, clock, places, vault, store, bells, tooling, models, opening, engine, courier, control)
 
@@ -125,7 +127,7 @@ def _world(
     *,
     clock: SteadyClock,
     models: Models,
-    copies: Copies,
+    opening: Opening,
     worker: str,
 ) -> World:
     zone_of = _zones(settings)
@@ -137,13 +139,13 @@ def _world(
         toolbox=tooling.toolbox,
         models=models.of,
         policies=policy_of_run,
-        offers=nothing_kept,
+        offers=opening.permissions.offers,
         learn=lambda state: vault.learn(state.job.env.values()),
         redact=vault.redact,
         zone=lambda state: zone_of(state.job),
         hindrance=lambda state: unproven(tooling.sandbox, policy_of_run(state)),
-        prepare=copies.prepare,
-        tidy=copies.remove,
+        prepare=opening.copies.prepare,
+        tidy=opening.copies.remove,
         worker=worker,
         system=f"{platform.system()} {platform.machine()}",
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from kova_auto.app.control import RunAsk
 from kova_auto.app.past import Past
+from kova_auto.app.permissions import Permissions
 from kova_auto.app.pinning import Chain, Pinning
 from kova_auto.app.staging import Copies
 from kova_auto.core.approval.levels import ApprovalLevel
@@ -34,6 +35,7 @@ class Opening:
     Attributes:
         pinning: Finds the models of a run.
         past: Says what a job's earlier runs mean for the next.
+        permissions: Say what people and this machine allowed for good.
         loader: Reads a job file with the settings' zone and endpoints.
     """
 
@@ -41,6 +43,7 @@ class Opening:
     pinning: Pinning
     past: Past
     copies: Copies
+    permissions: Permissions
     loader: Callable[[Path], Job]
 
     async def of_occurrence(self, job: Job, nominal_at: datetime) -> RunRequested:
@@ -56,7 +59,7 @@ class Opening:
             inputs, chain = {}, Chain(lacks=str(exc))
         if chain.scripted and not job.allow_scripted:
             chain = Chain(lacks=_UNASKED)
-        opened = self._event(run_id(JobName(job.name), nominal_at), job, chain, inputs, Origin.SCHEDULE)
+        opened = await self._event(run_id(JobName(job.name), nominal_at), job, chain, inputs, Origin.SCHEDULE)
         spent = await self.past.spent_usd(job, now)
         return opened.model_copy(update={"nominal_at": nominal_at, "due_at": nominal_at, "day_spent_usd": spent})
 
@@ -76,7 +79,7 @@ class Opening:
         if chain.lacks:
             raise ConfigError(chain.lacks, path=job.path, key=chain.key)
         key = requested_run_id(JobName(job.name), ask.asked_at, ask.key)
-        opened = self._event(key, job, chain, inputs, Origin.REQUEST, ask.level)
+        opened = await self._event(key, job, chain, inputs, Origin.REQUEST, ask.level)
         opened = opened.model_copy(update={"day_spent_usd": await self.past.spent_usd(job, now)})
         if day_is_spent(opened):
             hint = f"raise it, or ask again after midnight in {self.past.zone(job)}"
@@ -87,7 +90,7 @@ class Opening:
             update={"staged": True, "workspace": str(self.copies.target(key, Path(job.workspace)))}
         )
 
-    def _event(
+    async def _event(
         self,
         key: RunId,
         job: Job,
@@ -97,11 +100,14 @@ class Opening:
         level: ApprovalLevel | None = None,
     ) -> RunRequested:
         workspace = Path(job.workspace)
+        user, remembered, _, _ = await asyncio.to_thread(self.permissions.standing, job.workspace)
         return RunRequested(
             at=self.clock.now(),
             run_id=key,
             job=job,
-            policy_hash=policy_hash(policy_of(job, level)),
+            policy_hash=policy_hash(policy_of(job, level, user=user, remembered=remembered)),
+            user=user,
+            remembered=remembered,
             origin=origin,
             inputs=inputs,
             level=level,

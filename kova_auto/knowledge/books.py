@@ -65,10 +65,7 @@ class Book:
         Raises:
             ConfigError: An entry cannot count, or nothing can be written.
         """
-        roots = [usable(Path(root), refuses) for root in more.write_roots]
-        if inside := next((root for root in roots if self.ground.holds(root)), None):
-            message = f"{inside} lies in the workspace, which counts as inside anyway"
-            raise ConfigError(message)
+        roots = self.check(more, refuses)
         with locked(self.folder):
             before = self._before()
             spelled = {self._spelled(before, root): root for root in roots}
@@ -76,6 +73,18 @@ class Book:
             seen = identities(before) | {text: identity(root) for text, root in spelled.items()}
             self._write(before, change, seen)
         return self._absolute(change.entries)
+
+    def check(self, more: Standing, refuses: Refuses) -> list[Path]:
+        """Return the directories of new entries, each of which can be a write root now.
+
+        Raises:
+            ConfigError: One cannot.
+        """
+        roots = [usable(Path(root), refuses) for root in more.write_roots]
+        if inside := next((root for root in roots if self.ground.holds(root)), None):
+            message = f"{inside} lies in the workspace, which counts as inside anyway"
+            raise ConfigError(message)
+        return roots
 
     def remove(self, gone: Standing) -> Standing:
         """Take entries out; return those that were there.
