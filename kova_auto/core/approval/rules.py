@@ -12,7 +12,7 @@ from kova_auto.core.approval.policy import Grant, Origin, Policy
 from kova_auto.core.approval.shell.cd import passes
 from kova_auto.core.approval.shell.lexer import lex
 from kova_auto.core.approval.shell.refusal import Refused
-from kova_auto.core.approval.shell.rule import Flawed, matches, parse_rule
+from kova_auto.core.approval.shell.rule import Flawed, Rule, matches, parse_rule
 from kova_auto.core.approval.shell.word import Segment
 from kova_auto.core.approval.tables import Cell, Row, cell
 
@@ -35,24 +35,25 @@ class Part:
     """Hold what was found for one segment.
 
     Attributes:
-        consulted: In order, up to the first that matched; none for a `cd` that needs no rule.
+        compared: The rules it was compared with, in order; none for a `cd` that needs no rule.
+        grant: The last of them, if that matched.
         free: A plain `cd`.
     """
 
     segment: Segment
-    consulted: tuple[Consulted, ...] = ()
+    compared: tuple[Grant, ...] = ()
+    grant: Grant | None = None
     free: bool = False
-
-    @property
-    def grant(self) -> Grant | None:
-        """Return the grant that covers the segment."""
-        last = self.consulted[-1] if self.consulted else None
-        return last.grant if last and last.matched else None
 
     @property
     def covered(self) -> bool:
         """Say whether the segment may run."""
         return self.free or self.grant is not None
+
+    @property
+    def consulted(self) -> tuple[Consulted, ...]:
+        """Return what came of each rule, in order."""
+        return tuple(Consulted(one, one is self.grant, check_rule(one.text) or "") for one in self.compared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,8 @@ def coverage(grants: Iterable[Grant], command: str) -> Coverage:
     if isinstance(read, Refused):
         return Coverage(refused=read)
     offered = tuple(grants)
-    return Coverage(tuple(_part(segment, offered, command) for segment in read.segments))
+    parsed = [parse_rule(grant.text) for grant in offered]
+    return Coverage(tuple(_part(segment, offered, parsed, command) for segment in read.segments))
 
 
 def check_rule(rule: str) -> str | None:
@@ -114,19 +116,12 @@ def check_rule(rule: str) -> str | None:
     return parsed.says if isinstance(parsed, Flawed) else None
 
 
-def _part(segment: Segment, offered: tuple[Grant, ...], command: str) -> Part:
+def _part(segment: Segment, offered: tuple[Grant, ...], parsed: list[Rule | Flawed], command: str) -> Part:
     if passes(segment):
         return Part(segment, free=True)
-    consulted = []
-    for grant in offered:
-        consulted.append(_consult(grant, segment, command))
-        if consulted[-1].matched:
-            break
-    return Part(segment, tuple(consulted))
-
-
-def _consult(grant: Grant, segment: Segment, command: str) -> Consulted:
-    rule = parse_rule(grant.text)
-    if isinstance(rule, Flawed):
-        return Consulted(grant, matched=False, flaw=rule.says)
-    return Consulted(grant, matches(rule, segment, command))
+    name = segment.words[0].raw
+    for at, rule in enumerate(parsed):
+        # The name first: most rules are about another program, and a run may have hundreds.
+        if isinstance(rule, Rule) and rule.name == name and matches(rule, segment, command):
+            return Part(segment, offered[: at + 1], offered[at])
+    return Part(segment, offered)

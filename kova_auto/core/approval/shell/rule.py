@@ -11,7 +11,7 @@ Source: reference on shells, section 3.3.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from kova_auto.core.approval.shell.lexer import lex
@@ -30,11 +30,17 @@ class Rule:
         text: As it was written, without blanks around it.
         words: Without the `*`; at least one.
         is_prefix: More words may follow.
+        name: Of the command: its first word.
     """
 
     text: str
     words: tuple[Word, ...]
     is_prefix: bool
+    name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Name the command."""
+        object.__setattr__(self, "name", self.words[0].raw)
 
 
 @dataclass(frozen=True, slots=True)
