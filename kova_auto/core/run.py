@@ -7,6 +7,7 @@ next; that is `core/step.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from functools import reduce
 from typing import assert_never
 
@@ -65,8 +66,10 @@ def apply(state: RunState, event: Event) -> RunState:
     Raises:
         IllegalEventError: The event cannot follow what is there.
     """
-    after = _apply(_timed(state, event), event)
-    return replace(after, seq=state.seq + 1, deaths=0 if _came_of(state, event) else after.deaths)
+    after = _apply(state, event)
+    last_at, ran_s = _timed(after, event, finished=state.finished is not None)
+    deaths = 0 if _came_of(state, event) else after.deaths
+    return replace(after, seq=state.seq + 1, deaths=deaths, last_at=last_at, ran_s=ran_s)
 
 
 _REAL = (ResultStatus.OK, ResultStatus.ERROR, ResultStatus.DENIED, ResultStatus.STALE)
@@ -80,16 +83,15 @@ def _came_of(state: RunState, event: Event) -> bool:
     return isinstance(event, ApprovalRequested)
 
 
-def _timed(state: RunState, event: Event) -> RunState:
-    """Count the time since the worker's last fact; what a person or the courier writes moves no clock."""
-    if state.finished or isinstance(event, _BY_OTHERS):
-        return state
+def _timed(state: RunState, event: Event, *, finished: bool) -> tuple[datetime | None, float]:
+    """Return when the worker's last fact was, and the running time until then; what others write moves no clock."""
+    if finished or isinstance(event, _BY_OTHERS):
+        return state.last_at, state.ran_s
     if isinstance(event, RunAcquired) or state.last_at is None:
-        return replace(state, last_at=event.at)
+        return event.at, state.ran_s
     if isinstance(event, ClockMoved):
-        return replace(state, last_at=event.at, ran_s=state.ran_s + event.ran_s)
-    ran = max((event.at - state.last_at).total_seconds(), 0.0)
-    return replace(state, last_at=event.at, ran_s=state.ran_s + ran)
+        return event.at, state.ran_s + event.ran_s
+    return event.at, state.ran_s + max((event.at - state.last_at).total_seconds(), 0.0)
 
 
 def _refuse(state: RunState, event: Event, why: str) -> IllegalEventError:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, make_dataclass
 from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
-from typing import TypeVar, cast
+from typing import Any, TypeVar
 
 from pydantic import JsonValue
 
@@ -205,6 +205,8 @@ class RunState:
     @property
     def attempt_spent(self) -> tuple[Spent, ...]:
         """Return what this attempt's calls of models have used, oldest first."""
+        if self.attempt == 1:
+            return self.spent
         return tuple(spent for spent in self.spent if spent.attempt == self.attempt)
 
     @property
@@ -259,25 +261,21 @@ S = TypeVar("S", CallState, RunState)
 
 
 class _Copying:
-    """Know how states of one class are copied."""
+    """Know how states of one class are copied.
+
+    Attributes:
+        places: Of its fields, by their names.
+        read: Returns a state's values in that order.
+        make: Makes of them what has the same slots as a state, and is not frozen.
+    """
+
+    __slots__ = ("make", "places", "read")
 
     def __init__(self, kind: type[CallState | RunState]) -> None:
         names = [each.name for each in fields(kind)]
-        self._kind, self._places = kind, {name: place for place, name in enumerate(names)}
-        self._read: Callable[[object], tuple[object, ...]] = attrgetter(*names)
-        self._make: Callable[..., object] = make_dataclass(kind.__name__, names, slots=True)
-
-    def changed(self, state: object, changes: Mapping[str, object]) -> object:
-        """Return a copy with some fields changed: they are set before the class is one that is frozen."""
-        values = [*self._read(state)]
-        for name, value in changes.items():
-            if name not in self._places:
-                msg = f"{self._kind.__name__} has no field {name}"
-                raise TypeError(msg)
-            values[self._places[name]] = value
-        copy = self._make(*values)
-        copy.__class__ = self._kind  # Both have the same slots.
-        return copy
+        self.places = {name: place for place, name in enumerate(names)}
+        self.read: Callable[[object], tuple[object, ...]] = attrgetter(*names)
+        self.make: Callable[..., Any] = make_dataclass(kind.__name__, names, slots=True)
 
 
 _COPYING: Mapping[type, _Copying] = {kind: _Copying(kind) for kind in (CallState, RunState)}
@@ -292,7 +290,17 @@ def replace(state: S, **changes: object) -> S:
     Raises:
         TypeError: There is no field of that name.
     """
-    return cast("S", _COPYING[type(state)].changed(state, changes))
+    kind = type(state)
+    copying: _Copying = _COPYING[kind]
+    values, places = [*copying.read(state)], copying.places
+    for name, value in changes.items():
+        if name not in places:
+            msg = f"{kind.__name__} has no field {name}"
+            raise TypeError(msg)
+        values[places[name]] = value
+    copy: S = copying.make(*values)
+    copy.__class__ = kind  # Both have the same slots, and those of the other can be set.
+    return copy
 
 
 def opened(event: RunRequested) -> RunState:
