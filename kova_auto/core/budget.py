@@ -93,11 +93,9 @@ def money_left(state: RunState) -> Money:
     """
     limits, attempt = state.job.limits, state.attempt_usd
     day = attempt + (0.0 if state.request.scripted else state.day_before_usd)
-    return min(
-        Money(limits.cost_usd - attempt, "limits.cost_usd", limits.cost_usd),
-        Money(limits.cost_usd_per_day - day, "limits.cost_usd_per_day", limits.cost_usd_per_day),
-        key=lambda money: money.left,
-    )
+    if limits.cost_usd - attempt <= limits.cost_usd_per_day - day:
+        return Money(limits.cost_usd - attempt, "limits.cost_usd", limits.cost_usd)
+    return Money(limits.cost_usd_per_day - day, "limits.cost_usd_per_day", limits.cost_usd_per_day)
 
 
 def used_up(state: RunState, ran_s: float) -> tuple[float, str]:

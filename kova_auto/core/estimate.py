@@ -60,7 +60,7 @@ def _from_the_start(state: RunState) -> int:
     context = state.context
     if context is None:
         return 0
-    chars = len(context.system) + sum(spec.chars for spec in context.tools)
+    chars = len(context.system) + sum([spec.chars for spec in context.tools])
     said = 0
     for reply in state.replies[state.first_reply :]:
         said += -(-len(reply.reply.text) // CHARS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -27,16 +26,16 @@ def running_s(state: RunState, now: datetime) -> float:
 
     Waiting for a person, or for the instant at which the model may be asked again, is not running.
     """
-    if state.last_at is None or state.execution is Execution.SUSPENDED:
+    since = state.last_at
+    if since is None or (state.open_calls and state.execution is Execution.SUSPENDED):
         return state.ran_s
-    return state.ran_s + max((now - max((state.last_at, *_waits(state)))).total_seconds(), 0.0)
-
-
-def _waits(state: RunState) -> Iterator[datetime]:
-    """Yield the ends of what the run has waited for."""
-    yield from (call.decision.at for call in map(state.call, state.open_calls) if call.decision and not call.result)
     if state.failure and state.failure.retry_at and not state.calling:
-        yield state.failure.retry_at
+        since = max(since, state.failure.retry_at)
+    for call_id in state.open_calls:
+        call = state.calls[call_id]
+        if call.decision and not call.result:
+            since = max(since, call.decision.at)
+    return state.ran_s + max((now - since).total_seconds(), 0.0)
 
 
 def left_s(state: RunState, now: datetime) -> float:
