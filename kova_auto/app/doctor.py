@@ -10,13 +10,14 @@ from pathlib import Path
 
 from kova_auto.app.discovery import Discovery, nobody
 from kova_auto.app.finding import Finding, Mark
-from kova_auto.app.house_findings import of_data, of_sandbox, of_secret, of_settings
+from kova_auto.app.house_findings import of_data, of_secret, of_settings
 from kova_auto.app.model_findings import Asking, of_job, of_servers
 from kova_auto.app.models import Providers
 from kova_auto.app.permission_findings import of_permissions
 from kova_auto.app.permissions import permissions_of
 from kova_auto.app.pinning import Pinning
 from kova_auto.app.places import places_of
+from kova_auto.app.sandbox_findings import of_sandbox, of_unconfined
 from kova_auto.app.tooling import sandbox_of
 from kova_auto.app.vault import Vault
 from kova_auto.clock import SystemClock
@@ -51,16 +52,17 @@ async def _examined(
         yield finding
     yield await of_data(settings, environ)
     try:
-        sandbox = sandbox_of(places_of(settings, environ))
+        sandbox = sandbox_of(places_of(settings, environ), leaves_record=False)
     except ConfigError as exc:
         yield Finding("sandbox", "commands", Mark.FAIL, f"no run can begin: {exc}")
         return
-    yield await of_sandbox(sandbox)
+    async for finding in of_sandbox(sandbox, now):
+        yield finding
     providers, used = Providers(settings.providers, vault), list[Pin]()
     server = None if offline or not settings.discover else Discovery(providers, SystemClock())
     pinning = Pinning(providers, server or nobody)
     jobs, broken = _jobs(settings)
-    for finding in (*broken, *await asyncio.to_thread(_allowed, settings, environ, jobs)):
+    for finding in (*broken, *of_unconfined(jobs), *await asyncio.to_thread(_allowed, settings, environ, jobs)):
         yield finding
     for job in jobs:
         finding, chain = await of_job(job, pinning, sandbox, now, has_looked=not offline)

@@ -1,4 +1,4 @@
-"""Look at the ground that a service stands on: settings, secrets, data directory, database, confinement."""
+"""Look at the ground that a service stands on: settings, secrets, data directory, database."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from kova_auto.core.secret import SecretRef
 from kova_auto.settings.environment import credentials_dir
 from kova_auto.settings.model import Settings
 from kova_auto.settings.secrets import read_secret
-from kova_auto.tools.sandbox.plan import Level, Policy, Refusal
-from kova_auto.tools.sandbox.select import Sandbox
 
 ELSEWHERE = "only the service can read it: systemd hands it over (LoadCredential= in the unit)"
 
@@ -69,14 +67,3 @@ def _of_place(place: Path) -> Finding:
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         return Finding("data", str(place), Mark.FAIL, f"{there} cannot be written: set data_dir, or its permissions")
     return Finding("data", str(place), Mark.OK, "holds no database yet: the first run makes it")
-
-
-async def of_sandbox(sandbox: Sandbox) -> Finding:
-    """Prove that commands can be confined, by reading alone and to a workspace."""
-    methods = []
-    for level in (Level.READING, Level.WORKSPACE):
-        found = await sandbox.select(Policy.AUTO, level)
-        if isinstance(found, Refusal):
-            return Finding("sandbox", level, Mark.WARN, found.reason)
-        methods.append(f"{level} by {found.method}")
-    return Finding("sandbox", "commands", Mark.OK, f"are confined: {', '.join(methods)}")

@@ -66,8 +66,12 @@ async def unproven(sandbox: Sandbox, policy: Policy) -> str:
     return f'permissions.sandbox = "required": {reasons[0]}' if len(reasons) == len(found) else ""
 
 
-def sandbox_of(places: HousePlaces) -> Sandbox:
+def sandbox_of(places: HousePlaces, *, leaves_record: bool = True) -> Sandbox:
     """Return what confines commands, nothing proved yet.
+
+    Args:
+        places: Of the service.
+        leaves_record: Whether its proofs are written down, for those who look at the service from outside.
 
     Raises:
         ConfigError: There is no place for its self-tests.
@@ -79,7 +83,14 @@ def sandbox_of(places: HousePlaces) -> Sandbox:
         message = f"what runs need while they go on cannot be kept here: {exc.strerror}"
         hint = "set XDG_CACHE_HOME to a directory of your own, or CacheDirectory= in the unit"
         raise ConfigError(message, path=str(scratch), hint=hint) from exc
-    return Sandbox(scratch, _hidden(places), bwrap=find_bwrap(), landlock_abi=landlock.abi(), seatbelt=find_seatbelt())
+    return Sandbox(
+        scratch,
+        _hidden(places),
+        bwrap=find_bwrap(),
+        landlock_abi=landlock.abi(),
+        seatbelt=find_seatbelt(),
+        leaves_record=leaves_record,
+    )
 
 
 def _hidden(places: HousePlaces) -> tuple[Path, ...]:

@@ -12,7 +12,7 @@ from kova_auto.app.connect import connected
 from kova_auto.app.discovery import nobody
 from kova_auto.app.doctor import examine
 from kova_auto.app.finding import Finding, Mark
-from kova_auto.app.house_findings import of_data, of_sandbox
+from kova_auto.app.house_findings import of_data
 from kova_auto.app.model_findings import Asking, of_job, of_servers
 from kova_auto.app.pinning import Pinning
 from kova_auto.core.errors import ModelRefusedError
@@ -126,12 +126,6 @@ async def test_what_stands_in_the_way_of_a_job_is_said(
     finding, _ = await of_job(a_job("look", model="house/m", **changes), pinning, sandbox, NOW, has_looked=True)
 
     assert (finding.mark, text in finding.text) == (mark, True)
-
-
-async def test_commands_that_cannot_be_confined_are_a_warning(tmp_path: Path) -> None:
-    finding = await of_sandbox(Sandbox(tmp_path, (), bwrap=None, landlock_abi=0))
-
-    assert (finding.mark, "Install bubblewrap" in finding.text) == (Mark.WARN, True)
 
 
 async def of_provider(provider: Provider, *models: str, lists: tuple[str, ...] = ()) -> Finding:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sys
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from kova_auto.tools.sandbox import landlock, seccomp
@@ -27,6 +29,19 @@ _ADVICE = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class LastProof:
+    """Say how a self-test went.
+
+    Attributes:
+        at: Seconds since 1970, UTC.
+        reason: Why it failed; empty where it did not.
+    """
+
+    at: float
+    reason: str
+
+
 class Sandbox:
     """Prove once per process which confinement this machine gives, and remember it with its reason."""
 
@@ -38,6 +53,7 @@ class Sandbox:
         bwrap: Path | None,
         landlock_abi: int,
         seatbelt: Path | None = None,
+        leaves_record: bool = True,
     ) -> None:
         """Prove nothing yet.
 
@@ -47,9 +63,10 @@ class Sandbox:
             bwrap: `find_bwrap()`; None where there is none.
             landlock_abi: `landlock.abi()`; 0 where there is none.
             seatbelt: `find_seatbelt()`; None on every system but macOS.
+            leaves_record: Whether what is proved is written down, for `last`.
         """
         self._scratch, self._hidden = scratch, hidden
-        self._live = Live()
+        self._live, self._leaves_record = Live(), leaves_record
         self._bwrap = BwrapConfiner(bwrap, self._live) if bwrap else None
         self._seatbelt = SeatbeltConfiner(seatbelt, self._live) if seatbelt else None
         self.methods = (Method.SEATBELT,) if seatbelt else (Method.BWRAP, Method.LANDLOCK)
@@ -79,7 +96,7 @@ class Sandbox:
                 or f'sandbox = "required" does not accept that {proof.lacks[0]}'
             )
             reasons.append(f"{method}: {why.removeprefix(f'{method}: ')}")
-        return Refusal(f"bash is unavailable: sandbox self-test failed ({'; '.join(reasons)}). {_advice(reasons)}")
+        return Refusal(f"bash is unavailable: sandbox self-test failed ({'; '.join(reasons)}). {advice(reasons)}")
 
     def settle_left(self, controls: Controls) -> tuple[str, ...]:
         """Tidy up after a command whose service was killed, once all of it is gone; see `Confiner.settle`."""
@@ -89,8 +106,21 @@ class Sandbox:
         """Return the self-test of a method; it runs once."""
         async with self._proving:
             if (method, level) not in self._proofs:
-                self._proofs[method, level] = await self._prove(method, level)
+                self._proofs[method, level] = proof = await self._prove(method, level)
+                if self._leaves_record:
+                    await asyncio.to_thread(_write_down, self._record(method, level), proof.reason)
             return self._proofs[method, level]
+
+    def last(self, method: Method, level: Level) -> LastProof | None:
+        """Return how a self-test last went in another process, where one left a record."""
+        path = self._record(method, level)
+        try:
+            return LastProof(path.stat().st_mtime, path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError):
+            return None
+
+    def _record(self, method: Method, level: Level) -> Path:
+        return self._scratch / f"self-test.{method}.{level}"
 
     async def _prove(self, method: Method, level: Level) -> SelfTest:
         confiner = self._confiner(method, level)
@@ -122,6 +152,12 @@ def find_bwrap() -> Path | None:
     return Path(found).resolve() if found else None
 
 
-def _advice(reasons: list[str]) -> str:
+def _write_down(path: Path, reason: str) -> None:
+    with suppress(OSError):  # it is looked at by people only
+        path.write_text(reason, encoding="utf-8")
+
+
+def advice(reasons: list[str]) -> str:
+    """Return what to do about the reasons for which nothing confines."""
     text = " ".join(reasons)
     return next((advice for sign, advice in _ADVICE if sign in text), f"Mend what it names, {_OFF}.")
