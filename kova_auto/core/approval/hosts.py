@@ -32,6 +32,11 @@ def listing(entries: Iterable[str], host: str | None) -> str | None:
     return next((entry for entry in entries if _covers(entry, host)), None)
 
 
+def named_hosts(entries: Iterable[str]) -> tuple[str, ...]:
+    """Return the entries that name a host or what lies below one: all but `*`."""
+    return tuple(entry for entry in entries if entry != ANY)
+
+
 def _covers(entry: str, host: str | None) -> bool:
     if entry == ANY:
         return True

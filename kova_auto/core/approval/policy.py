@@ -55,6 +55,7 @@ class Policy:
         web: Hosts that may be read; see `hosts`.
         write_roots: Of the job, the user and this machine; the facts of a call say where its paths lie.
         secrets: Names of the variables that the job gives to its commands.
+        parent: Of the run that dispatched this one: both must allow a call; see `narrowing`.
         attended: Whether `level` is one of the attended levels; both enums share spellings.
     """
 
@@ -70,11 +71,17 @@ class Policy:
     when_needed: Literal["deny", "suspend"] = "deny"
     questions: Literal["assume", "suspend"] = "assume"
     secrets: tuple[str, ...] = ()
+    parent: Policy | None = None
     attended: bool = field(init=False)
 
     def __post_init__(self) -> None:
         """Keep the level's kind apart from its spelling."""
         object.__setattr__(self, "attended", isinstance(self.level, ApprovalLevel))
+
+    @property
+    def lineage(self) -> tuple[Policy, ...]:
+        """Return the policies that must allow a call: this one, its parent's, and so on."""
+        return (self,) if self.parent is None else (self, *self.parent.lineage)
 
     @property
     def can_ask(self) -> bool:

@@ -6,9 +6,10 @@ A reason never names the level: how much it is trusted is nothing a model should
 from __future__ import annotations
 
 from kova_auto.core.approval.facts import CallFacts, PathFact
+from kova_auto.core.approval.hosts import named_hosts
 from kova_auto.core.approval.levels import AutomationLevel, Effect
 from kova_auto.core.approval.policy import Policy
-from kova_auto.core.approval.rules import coverage, heeded
+from kova_auto.core.approval.rules import Coverage, heeded
 from kova_auto.core.approval.safe import read_only
 from kova_auto.core.approval.shell.refusal import say
 from kova_auto.core.approval.tables import Box, Cell, Reach, Row, cell, reach, reaches
@@ -16,6 +17,7 @@ from kova_auto.core.approval.tables import Box, Cell, Reach, Row, cell, reach, r
 MAX_RULES_SHOWN = 12
 MAX_PARTS_SHOWN = 3
 MAX_PART_SHOWN = 80
+MAX_SOURCE_SHOWN = 200
 _SAFE_EXAMPLES = "git log, git diff, git show, git status, ls, cat, head, wc, grep, find"
 
 _DOING: dict[Row, str] = {
@@ -52,6 +54,7 @@ _INSTEAD: dict[Row, str] = {
     Row.COMMAND: "Say in your answer what you could not run.",
     Row.QUESTION: "Assume what is most likely, and say in your answer what you assumed.",
 }
+_TAINTED_ROWS = {Effect.WEB_READ: Row.WEB_READ, Effect.COMMAND: Row.COMMAND}
 _PROPOSE = "Put what you would have changed into your answer."
 
 
@@ -107,16 +110,29 @@ def no_confinement(facts: CallFacts, policy: Policy) -> str:
     return f"{where} {needed}, and here it cannot be: {why.rstrip('.')}. {_still(policy)} {_INSTEAD[Row.COMMAND]}"
 
 
-def needs_person(row: Row, path: PathFact | None, facts: CallFacts, policy: Policy) -> str:
+def needs_person(
+    row: Row, path: PathFact | None, facts: CallFacts, policy: Policy, covered: Coverage | None = None
+) -> str:
     """Return the reason why a call waits for a person, or is refused because none is there."""
-    asked = "needs a person's approval" + ("" if policy.can_ask else ", and nobody is there to give it")
     again = "" if policy.can_ask else " Do not try it again."
-    return f"{_what(row, path, facts)} {asked}. {_remaining(row, facts, policy)}{again}"
+    return f"{_needing(row, path, facts, policy)}. {_remaining(row, policy, covered)}{again}"
 
 
 def refused(row: Row, path: PathFact | None, facts: CallFacts, policy: Policy) -> str:
     """Return the reason why a call is refused that a person at hand could have let through."""
-    return f"{_what(row, path, facts)} is not allowed while nobody is at hand. {_remaining(row, facts, policy)}"
+    return f"{_what(row, path, facts)} is not allowed while nobody is at hand. {_remaining(row, policy)}"
+
+
+def tainted(facts: CallFacts, policy: Policy, way_out: str) -> str:
+    """Return the reason why a call waits for a person in a run that has read untrusted text."""
+    row = _TAINTED_ROWS.get(facts.effect, Row.OUTWARD) if facts.effect else Row.OUTWARD
+    source = facts.tainted_by
+    shown = source if len(source) <= MAX_SOURCE_SHOWN else f"{source[:MAX_SOURCE_SHOWN]}…"
+    why = f"This run has read {shown}, and {way_out}."
+    hosts = named_hosts(policy.web) if row is Row.WEB_READ else ()
+    still = f"You may still read {', '.join(hosts)}." if hosts else _still(policy)
+    again = "" if policy.can_ask else " Do not try it again."
+    return f"{_needing(row, None, facts, policy)}. {why} {still} {_INSTEAD.get(row, _PROPOSE)}{again}"
 
 
 def allowed(row: Row) -> str:
@@ -142,8 +158,17 @@ def confinement(box: Box, policy: Policy) -> str:
         case Box.WORKSPACE:
             return "It runs confined to the workspace."
         case Box.READING:
-            is_chosen = policy.level is AutomationLevel.READ_ONLY or reach(policy.mode, Effect.COMMAND) is Reach.READING
+            is_chosen = any(map(_only_reads, policy.lineage))
             return "It runs where it can only read" + ("." if is_chosen else "; nothing wider is proven here.")
+
+
+def _only_reads(policy: Policy) -> bool:
+    return policy.level is AutomationLevel.READ_ONLY or reach(policy.mode, Effect.COMMAND) is Reach.READING
+
+
+def _needing(row: Row, path: PathFact | None, facts: CallFacts, policy: Policy) -> str:
+    nobody = "" if policy.can_ask else ", and nobody is there to give it"
+    return f"{_what(row, path, facts)} needs a person's approval{nobody}"
 
 
 def _what(row: Row, path: PathFact | None, facts: CallFacts) -> str:
@@ -156,11 +181,11 @@ def _what(row: Row, path: PathFact | None, facts: CallFacts) -> str:
             return f"{_DOING[row]} ({path.path})" if path else _DOING[row]
 
 
-def _remaining(row: Row, facts: CallFacts, policy: Policy) -> str:
+def _remaining(row: Row, policy: Policy, covered: Coverage | None = None) -> str:
     instead = _INSTEAD.get(row, _PROPOSE)
     match row:
         case Row.COMMAND:
-            return f"{_commands(facts, policy)} {_still(policy)} {instead}".lstrip()
+            return f"{_commands(policy, covered)} {_still(policy)} {instead}".lstrip()
         case Row.WEB_READ if policy.web:
             return f"You may still read {', '.join(policy.web)}. {instead}"
         case Row.MEMORY_GLOBAL if cell(policy.level, Row.MEMORY_NEAR) is Cell.ALLOW:
@@ -169,7 +194,7 @@ def _remaining(row: Row, facts: CallFacts, policy: Policy) -> str:
             return f"{_still(policy)} {instead}"
 
 
-def _commands(facts: CallFacts, policy: Policy) -> str:
+def _commands(policy: Policy, covered: Coverage | None) -> str:
     """Return what may be run, and the form in which it is recognised."""
     found = cell(policy.level, Row.COMMAND)
     if found is Cell.ASK:
@@ -179,12 +204,11 @@ def _commands(facts: CallFacts, policy: Policy) -> str:
     if found is not Cell.RULE:
         listed.append(f"commands that only read, such as {_SAFE_EXAMPLES}, with their plain options")
     may_run = f"You may still run: {'; '.join(listed)}." if listed else "No command is allowed beforehand."
-    return may_run + _missing(facts, policy)
+    return may_run + (_missing(covered) if covered else "")
 
 
-def _missing(facts: CallFacts, policy: Policy) -> str:
+def _missing(found: Coverage) -> str:
     """Return what of the command stands in the way: what is not read, or the parts that no rule covers."""
-    found = coverage(heeded(policy), facts.command or "")
     if found.refused:
         return f" {say(found.refused)}"
     parts = [segment.text for segment in found.uncovered if not read_only(segment.text)]

@@ -8,6 +8,7 @@ import pytest
 
 from kova_auto.core.approval.facts import CallFacts, PathFact, Zone
 from kova_auto.core.approval.levels import ApprovalLevel, AutomationLevel, Effect, Mode
+from kova_auto.core.approval.network import Network
 from kova_auto.core.approval.policy import Grant, Grants, Origin, Policy
 from kova_auto.core.ids import CallId
 from kova_auto.core.message import ToolCall
@@ -28,9 +29,10 @@ def facts(
     problem: str = "",
     confinable: frozenset[str] = frozenset(),
     no_confinement: str = "",
+    tainted_by: str = "",
 ) -> CallFacts:
     call = ToolCall(id=CallId("1.1"), tool=tool)
-    return CallFacts(call, effect, problem, paths, command, host, confinable, no_confinement)
+    return CallFacts(call, effect, problem, paths, command, host, confinable, no_confinement, tainted_by)
 
 
 def read(zone: Zone, path: str = "/w/a.txt") -> PathFact:
@@ -53,6 +55,8 @@ def policy(
     web: tuple[str, ...] = (),
     sandbox: Sandbox = "auto",
     commands: Literal["rules", "confined"] = "rules",
+    network: Network = "off",
+    secrets: tuple[str, ...] = (),
     when_needed: Literal["deny", "suspend"] = "deny",
     questions: Literal["assume", "suspend"] = "assume",
 ) -> Policy:
@@ -63,6 +67,8 @@ def policy(
         web,
         sandbox=sandbox,
         commands=commands,
+        network=network,
+        secrets=secrets,
         when_needed=when_needed,
         questions=questions,
     )

@@ -86,7 +86,7 @@ def test_a_hash_is_that_of_the_policys_canonical_json() -> None:
     text = (
         '{"attended":false,"commands":"rules","grants":{"commands":[{"origin":"job","text":"git log *"}],'
         '"tools":[{"origin":"user","text":"mcp__\\u00e4"}]},"level":"read-only","mode":"agent","network":"off",'
-        '"questions":"assume","read_roots":[],"sandbox":"auto","secrets":[],"v":2,"web":["*"],"when_needed":"deny","write_roots":[]}'
+        '"parent":null,"questions":"assume","read_roots":[],"sandbox":"auto","secrets":[],"v":2,"web":["*"],"when_needed":"deny","write_roots":[]}'
     )
     filled = dataclasses.replace(PLAIN, grants=granted, web=("*",))
     assert policy_hash(filled) == hashlib.sha256(text.encode()).hexdigest()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from itertools import pairwise
+from typing import cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kova_auto.core.approval.adjudicate import adjudicate
+from kova_auto.core.approval.adjudicate import adjudicate, conclude, opinions
 from kova_auto.core.approval.facts import CallFacts, PathFact, Zone
 from kova_auto.core.approval.levels import ApprovalLevel, AutomationLevel, Effect, Mode, Ruling
+from kova_auto.core.approval.opinion import Stage
 from kova_auto.core.approval.policy import Grant, Grants, Origin, Policy, policy_hash
 from kova_auto.core.approval.tables import reaches
 from tests.core.approval.approval_support import facts
@@ -23,8 +25,15 @@ RULES = ("git log *", "npm test", "rm *", "*", "")
 
 paths = st.builds(PathFact, st.just("/w/a"), st.sampled_from(Zone), st.booleans())
 calls = st.builds(
-    lambda effect, found, command, host, confinable, problem, tool: facts(
-        effect, *found, command=command, host=host, confinable=confinable, problem=problem, tool=tool
+    lambda effect, found, command, host, confinable, problem, tool, source: facts(
+        effect,
+        *found,
+        command=command,
+        host=host,
+        confinable=confinable,
+        problem=problem,
+        tool=tool,
+        tainted_by=source,
     ),
     st.none() | st.sampled_from(Effect),
     st.lists(paths, max_size=3),
@@ -33,6 +42,7 @@ calls = st.builds(
     st.sets(st.sampled_from(["reading", "workspace"])).map(frozenset),
     st.sampled_from(["", "", "", "bad"]),
     st.sampled_from(["bash", "mcp__a"]),
+    st.sampled_from(["", "", "the web page https://a.example"]),
 )
 grants = st.builds(Grant, st.sampled_from([*RULES, "mcp__a"]), st.sampled_from(Origin))
 policies = st.builds(
@@ -43,6 +53,8 @@ policies = st.builds(
     web=st.sampled_from([(), ("a.example",), ("*",)]),
     sandbox=st.sampled_from(["auto", "required", "off"]),
     commands=st.sampled_from(["rules", "confined"]),
+    network=st.sampled_from(["off", "off", "on", ("a.example",)]),
+    secrets=st.sampled_from([(), (), ("TOKEN",)]),
     when_needed=st.sampled_from(["deny", "suspend"]),
     questions=st.sampled_from(["assume", "suspend"]),
 )
@@ -66,6 +78,35 @@ def test_raising_the_level_never_makes_a_verdict_stricter(levels: Levels, call: 
 def test_no_level_and_no_grant_lifts_what_a_mode_does_not_have(call: CallFacts, policy: Policy) -> None:
     if call.effect is not None and not reaches(policy.mode, call.effect):
         assert adjudicate(call, policy).ruling is Ruling.DENY
+
+
+@thoroughly
+@given(call=calls, policy=policies)
+def test_a_tainted_run_never_gets_more_than_an_untainted_one(call: CallFacts, policy: Policy) -> None:
+    untainted = adjudicate(dataclasses.replace(call, tainted_by=""), policy)
+    tainted = adjudicate(dataclasses.replace(call, tainted_by="a webhook's body"), policy)
+    assert STRICTNESS.index(tainted.ruling) >= STRICTNESS.index(untainted.ruling)
+    if tainted.ruling is untainted.ruling:
+        assert tainted == untainted
+
+
+@thoroughly
+@given(call=calls, policy=policies)
+def test_what_is_undeclared_or_unknown_is_denied_whatever_is_granted(call: CallFacts, policy: Policy) -> None:
+    assert adjudicate(dataclasses.replace(call, effect=None), policy).ruling is Ruling.DENY
+    level = cast("AutomationLevel", "yolo")
+    assert adjudicate(call, dataclasses.replace(policy, level=level)).ruling is Ruling.DENY
+
+
+@thoroughly
+@given(call=calls, policy=policies)
+def test_what_explains_a_verdict_is_what_it_was_concluded_from(call: CallFacts, policy: Policy) -> None:
+    heard = tuple(opinions(call, policy))
+    verdict = adjudicate(call, policy)
+    assert conclude(heard, policy) == verdict
+    assert [opinion.stage for opinion in heard] == sorted((opinion.stage for opinion in heard), key=[*Stage].index)
+    assert all(opinion.verdict.ruling is not Ruling.DENY for opinion in heard[:-1])
+    assert verdict.rule in [opinion.verdict.rule for opinion in heard]
 
 
 @thoroughly
