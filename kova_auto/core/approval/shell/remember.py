@@ -17,6 +17,7 @@ from kova_auto.core.approval.shell.rule import Rule, matches, parse_rule
 from kova_auto.core.approval.shell.word import Segment
 
 MAX_RULES = 5
+MAX_REASONS = 3
 
 _ONCE = "This approval is for this one time"
 
@@ -105,4 +106,6 @@ def _covered(segment: Segment, rules: Iterable[str], command: str) -> bool:
 def _why_not(uncovered: tuple[Uncovered, ...]) -> str:
     if not uncovered:
         return f"{_ONCE}: cd needs no rule."
-    return f"{_ONCE}, because {'; and '.join(dict.fromkeys(one.why for one in uncovered))}."
+    whys = list(dict.fromkeys(one.why for one in uncovered))
+    more = f"; and {len(whys) - MAX_REASONS} more" if len(whys) > MAX_REASONS else ""
+    return f"{_ONCE}, because {'; and '.join(whys[:MAX_REASONS])}{more}."

@@ -152,6 +152,10 @@ def test_a_card_without_rules_says_why_and_that_it_is_for_once() -> None:
         "This approval is for this one time, because git has subcommands of every kind, and a rule would cover them "
         "all."
     )
+    assert offer("sh a; sudo b; npx c; rm d; cp e").why_not == (
+        "This approval is for this one time, because sh runs whatever code it is given; and sudo runs any other "
+        "command; and npx fetches and runs any package; and 2 more."
+    )
     assert offer("cd /tmp").why_not == "This approval is for this one time: cd needs no rule."
 
 
