@@ -137,6 +137,13 @@ def settles(step: Acting) -> bool:
     return isinstance(step, Refuse | Finish) or (isinstance(step, Recover) and not step.replay)
 
 
+def may_rest(state: RunState) -> bool:
+    """Say whether anything is there for which a run could rest; where nothing is, its next step acts at any instant."""
+    if state.finished or state.not_before or state.failure:
+        return True
+    return any(state.calls[call_id].approval for call_id in state.open_calls)
+
+
 def next_step(state: RunState, now: datetime) -> Step:
     """Return what the run does next; the first rule that speaks wins."""
     if state.finished:

@@ -11,7 +11,7 @@ from kova_auto.core.ids import CallId, DeliveryId, EndpointName, JobName, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
 from kova_auto.core.run import Execution, RunState
-from kova_auto.core.step import AwaitApproval, AwaitUntil, Rest, next_step
+from kova_auto.core.step import AwaitApproval, AwaitUntil, Rest, may_rest, next_step
 from kova_auto.core.value import Value
 
 EXCERPT = 500
@@ -189,6 +189,8 @@ def level_of(state: RunState) -> str:
 
 
 def _waiting(state: RunState) -> tuple[datetime | None, bool]:
+    if not may_rest(state):
+        return None, False
     match next_step(state, state.last_at or state.request.at):
         case AwaitApproval(until=until):
             return until, True

@@ -34,7 +34,17 @@ from kova_auto.core.job import Job, Outcome
 from kova_auto.core.limits import left_s, running_s
 from kova_auto.core.owed import Cause
 from kova_auto.core.run import Execution, RunState, apply, fold, opened
-from kova_auto.core.step import Adjudicate, AnswerForNobody, AskPerson, AwaitApproval, Rest, Step, next_step
+from kova_auto.core.step import (
+    Adjudicate,
+    AnswerForNobody,
+    AskPerson,
+    AwaitApproval,
+    Rest,
+    Resting,
+    Step,
+    may_rest,
+    next_step,
+)
 from kova_auto.core.view import approval_rows, delivery_rows, run_row
 from tests.properties.deeds import recorded
 from tests.support import a_job, a_request
@@ -115,6 +125,7 @@ class Journal(RuleBasedStateMachine):
             at = self.now + far
             step = next_step(self.state, at)
             assert isinstance(step, Step)
+            assert may_rest(self.state) or not isinstance(step, Resting)
             assert (step == Rest()) == (self.state.finished is not None)
             assert left_s(self.state, at) >= 0 <= running_s(self.state, at)
 
