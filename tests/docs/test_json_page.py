@@ -82,11 +82,22 @@ def test_what_no_model_describes_has_the_names_of_its_table(home: Path) -> None:
         "`kova-auto runs show`": said(home, "runs show last"),
         "`kova-auto approvals show`": said(home, "approvals show last 1.1"),
         "`kova-auto endpoints list`": said(home, "endpoints list"),
+        "`kova-auto rules test`": said(home, "rules test ls --rule 'ls *'"),
         "`kova-auto doctor`": said(home, "doctor --offline"),
     }
     assert {heading: list(names) for heading, names in shown.items()} == {
         heading: table(PAGE, heading).names for heading in shown
     }
+
+
+def test_what_the_list_of_rules_writes_has_the_names_of_its_tables(home: Path) -> None:
+    on_terminal("kova-auto rules add --user 'git log *'", home)
+    shown, entry = tables_under(PAGE, "`kova-auto rules list`")
+    found = said(home, "rules list")
+    assert list(found) == shown.names
+    entries = found["entries"]
+    assert isinstance(entries, list)
+    assert list(entries[0]) == entry.names
 
 
 def said(home: Path, command: str) -> dict[str, object]:
