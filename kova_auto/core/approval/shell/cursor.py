@@ -31,6 +31,8 @@ class Cursor:
 
         Neither single quotes nor comments know joined lines: what reads those does not ask here.
         """
-        while self.text.startswith("\\\n", self.at):
+        char = self.text[self.at : self.at + 1]
+        while char == "\\" and self.text.startswith("\n", self.at + 1):
             self.at += 2
-        return self.text[self.at : self.at + 1]
+            char = self.text[self.at : self.at + 1]
+        return char

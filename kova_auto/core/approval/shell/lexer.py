@@ -34,7 +34,7 @@ def lex(command: str) -> Reading:
 
 def _read(command: str) -> Reading:
     if len(command) > MAX_BYTES or len(command.encode(errors="replace")) > MAX_BYTES:
-        return Refused(Refusal.TOO_LONG, MAX_BYTES)
+        return Refused(Refusal.TOO_LONG, min(len(command), MAX_BYTES))
     if not command.translate(_VISIBLE_BREAKS).isprintable():
         strange = next(at for at, char in enumerate(command) if char not in "\n\t" and not char.isprintable())
         return Refused(Refusal.CHARACTER, strange)

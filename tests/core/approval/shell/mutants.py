@@ -60,7 +60,7 @@ MUTANTS = (
         'word.add("\\\\" + escaped, escaped, "\'")',
         'word.add("\\\\" + escaped, "\\\\" + escaped, "\'")',
     ),
-    Mutant("lines are not joined", "while self.text.startswith(", "while False and self.text.startswith("),
+    Mutant("lines are not joined", "while char == ", "while char == '' == "),
     Mutant("a newline is a blank", '"\\n": _Reader.newline', '"\\n": _Reader.blank'),
     Mutant(
         "an escaped > belongs to an &",

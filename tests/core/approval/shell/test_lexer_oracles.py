@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import sys
 from collections import Counter
+from itertools import product
 
 import pytest
 
@@ -24,6 +25,14 @@ pytestmark = pytest.mark.skipif(
 )
 
 FEW, MANY, SEEDS = 250, 1100, range(100, 120)
+ALPHABETS = {
+    "tilde": ("k", "=", ":", "~", '"="', "\\:", "/", "''", "+="),
+    "braces": ("{", "}", ",", "..", "a", "1", "\\{", '","', "$X", "-"),
+    "redirects": (">", "&", "1", "2", " ", "/dev/null", "\\", "<", "\\\n", "|"),
+    "quotes": ("\\", '"', "'", "a", "$", "\n", " ", "!", "\\\n", "#"),
+    "operators": ("a", "&", ";", "|", "\n", " ", "#", "(", ")", "\\\n"),
+    "dollars": ("$", "a", "X", '"', "'", "?", "_", "\\\n", "{X}", "="),
+}
 READ = sorted({row["command"] for row in ROWS if isinstance(lex(row["command"]), Lexed)})
 
 
@@ -50,6 +59,18 @@ def test_bash_parses_and_runs_thousands_of_commands_as_they_are_read(seed: int) 
     commands = _with_features(seed, MANY)
     assert disagreements(commands) == {}
     assert surprises(commands) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("alphabet", ALPHABETS)
+def test_each_short_text_of_an_alphabet_is_refused_or_parsed_and_run_as_it_is_read(alphabet: str) -> None:
+    texts = (
+        "a1 " + "".join(pieces) for length in range(1, 5) for pieces in product(ALPHABETS[alphabet], repeat=length)
+    )
+    commands = [command for command in dict.fromkeys(texts) if isinstance(lex(command), Lexed)]
+    assert len(commands) > 2000
+    assert disagreements(commands) == {}
+    assert surprises(random.Random(5).sample(commands, 1000)) == {}
 
 
 def test_the_cases_that_are_read_are_parsed_so() -> None:

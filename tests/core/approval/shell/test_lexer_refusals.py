@@ -17,7 +17,7 @@ REFUSALS: dict[Refusal, list[tuple[str, int]]] = {
         ("< a", 0),
         ("ls; >/dev/null; ls", 4),
     ],
-    Refusal.TOO_LONG: [("a" * (MAX_BYTES + 1), MAX_BYTES), ("ls " + "é" * (MAX_BYTES // 2), MAX_BYTES)],
+    Refusal.TOO_LONG: [("a" * (MAX_BYTES + 1), MAX_BYTES), ("ls " + "é" * (MAX_BYTES // 2), 3 + MAX_BYTES // 2)],
     Refusal.CHARACTER: [
         ("git log\x00", 7),
         ("git log\r\ntouch x", 7),
