@@ -35,6 +35,7 @@ from tests.tools.sandbox.tries import methods_here
 from tests.tools.tool_scenes import NOW, RUN, a_scene
 
 METHODS = methods_here()
+SYSTEM_PROGRAMS = (Path("/usr/local/bin"), Path("/usr/bin"), Path("/bin"))
 
 
 @cache
@@ -58,14 +59,25 @@ def some_commands(
     sandbox: Sandbox | None = None,
     gateway: Gateway | None = None,
     others: Sequence[Path] = (),
+    programs: Sequence[Path] = (),
 ) -> Commands:
-    """Return what runs commands, as one process of the service would have it; its state lies below `top`."""
+    """Return what runs commands, as one process of the service would have it; its state lies below `top`.
+
+    Args:
+        top: A directory of the test's own.
+        method: What confines.
+        secrets: What the job's `[env]` may name.
+        sandbox: Another than the one that all tests share.
+        gateway: Another than one that leads nowhere.
+        others: The workspaces of other jobs.
+        programs: Directories of programs, the only ones on PATH.
+    """
     known = secrets or {}
     host = Host(
         base=top / "service",
-        environment={"PATH": "/usr/local/bin:/usr/bin:/bin", "SERVICE_KEY": "of the service"},
+        environment={"PATH": ":".join(map(str, programs or SYSTEM_PROGRAMS)), "SERVICE_KEY": "of the service"},
         hidden=(top / "service",),
-        toolchains=(),
+        toolchains=tuple(programs),
         secret=lambda ref: known[ref.env or ""],
         gateway=gateway or Proxy(Names({})),
         others=lambda: others,

@@ -1,8 +1,15 @@
 """Know commands that only read, whatever their arguments: an allow-list of options for each, as data.
 
-Every word that starts with a dash must be a listed option, spelled out in full, before `--` and behind it; so a program
-that takes a word for another thing than we do still meets nothing but listed options. An option's value never starts
-with a dash, for the same reason.
+Every simple command of a command line must be listed, with listed options only, and every word must be exactly what the
+program is handed:
+
+- A word that starts with a dash must be a listed option, spelled out in full, before `--` and behind it; so a program
+  that takes a word for another thing than we do still meets nothing but listed options. An option's value starts with
+  no dash either, but for a number's sign.
+- A variable, a tilde or a brace could become anything: not listed. A wildcard stands for names of files, one of which
+  could be an option: it passes only as an operand, behind `--` or where the word itself begins with what no option
+  begins with (`./*`, `src/*.py`, not `*`).
+- Behind a `cd`, a program that does what its directory's settings say (git, npm) is not listed.
 
 Source: reference on shells, section 6.
 """
@@ -11,87 +18,186 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import dropwhile
+from typing import NamedTuple
 
-from kova_auto.core.approval.safe_commands import COMMANDS, Kind, Reader
-from kova_auto.core.approval.words import segments, value
+from kova_auto.core.approval.safe_commands import COMMANDS, Commands
+from kova_auto.core.approval.safe_git import GLOBAL
+from kova_auto.core.approval.safe_kinds import Kind
+from kova_auto.core.approval.safe_table import Reader, reader
+from kova_auto.core.approval.safe_words import Place, is_below, leads_away, names_files, names_kernel
+from kova_auto.core.approval.shell.lexer import lex
+from kova_auto.core.approval.shell.rule import Rule, matches, parse_rule
+from kova_auto.core.approval.shell.word import Lexed, Segment, Word
 
 _LONGEST = max(len(name) for name in COMMANDS)
-_COUNT = re.compile(r"-\d{1,9}")
-# The kernel's own files tell of other processes and their environment, or never end.
-_KERNEL = frozenset(("proc", "dev", "sys"))
-_AWAY = re.compile(r"(^|[=:,]|^-[A-Za-z])/|(^|[/=:,])\.\.(/|$)")
+_NEGATIVE = re.compile(r"-[0-9][0-9.]*[A-Za-z]?", re.ASCII)
 
 
-def read_only(command: str) -> str | None:
-    """Return the name of the listed commands that a command consists of, or None where any part is not listed.
+class Known(NamedTuple):
+    """Hold a simple command whose name is listed.
+
+    Attributes:
+        arguments: What stands behind its name.
+        reads: The files that are redirected into it.
+    """
+
+    name: str
+    reader: Reader
+    arguments: tuple[Word, ...]
+    reads: tuple[Word, ...]
+
+
+def read_only(command: str, commands: Commands = COMMANDS) -> str | None:
+    """Return the names of the listed commands that a command consists of, or None where any part is not listed.
 
     A listed command may still read any file that its confinement shows it.
     """
-    parts = segments(command)
-    names = [_listed(words) for words in parts] if parts else []
-    found = [name for name in names if name is not None]
-    return ", ".join(dict.fromkeys(found)) if found and len(found) == len(names) else None
+    names: dict[str, None] = {}
+    place = Place.HERE
+    for segment in _segments(command):
+        known = _known(segment, commands)
+        if known is None or not _only_reads(known, place):
+            return None
+        names[known.name] = None
+        place = _behind(known, place)
+    return ", ".join(names) or None
+
+
+def hardened(rules: Iterable[str], command: str) -> bool:
+    """Say whether a command only reads, and does so by its construction as far as the rules at hand reach.
+
+    That is `read_only`, but for programs that are told by a word what to do (`sed`, `jq`): where a rule covers such a
+    command and ends before that word, the rule leaves the program to whoever writes the next command.
+
+    Args:
+        rules: The texts of the rules; those that can match nothing are passed over.
+        command: The whole command line.
+    """
+    if read_only(command) is None:
+        return False
+    parsed = [rule for rule in map(parse_rule, rules) if isinstance(rule, Rule)]
+    return not any(_leaves_open(rule, segment, command) for segment in _segments(command) for rule in parsed)
 
 
 def stays_below(command: str) -> bool:
-    """Say whether no word of a command names a place outside the directory it runs in, as far as its text can tell."""
-    parts = segments(command)
-    return parts is not None and not any(_AWAY.search(value(word)) for words in parts for word in words)
+    """Say whether a command reaches nothing outside the directory it runs in, as far as its text can tell.
+
+    No word names such a place, and no listed command is one that asks other machines.
+    """
+    segments = _segments(command)
+    return bool(segments) and not any(map(_reaches_out, segments))
 
 
-def _listed(words: tuple[str, ...]) -> str | None:
-    """Return the name of the most specific listed command that these words are; its words are bare as typed."""
-    name = next((words[:size] for size in range(_LONGEST, 0, -1) if words[:size] in COMMANDS), None)
-    if name is None:
-        return None
-    rest = tuple(value(word) for word in words[len(name) :])
-    return " ".join(name) if _fits(COMMANDS[name], rest) and not any(map(_names_kernel, rest)) else None
+def _segments(command: str) -> tuple[Segment, ...]:
+    reading = lex(command)
+    return reading.segments if isinstance(reading, Lexed) else ()
 
 
-def _fits(reader: Reader, words: Iterable[str]) -> bool:
-    operands, wanted = 0, None
+def _known(segment: Segment, commands: Commands) -> Known | None:
+    """Return the most specific listed command that a segment is, its name's words bare as typed."""
+    words = segment.words
+    if words[0].raw == "git":
+        words = (words[0], *dropwhile(lambda word: word.raw in GLOBAL, words[1:]))
+    names = [word.raw if word.plain else "" for word in words[:_LONGEST]]
+    for size in range(len(names), 0, -1):
+        if table := commands.get(tuple(names[:size])):
+            return Known(" ".join(names[:size]), reader(table), words[size:], segment.reads)
+    return None
+
+
+def _behind(known: Known, place: Place) -> Place:
+    """Return where the commands behind this one run; a `cd` in parentheses counts as if it stood without."""
+    if known.name != "cd":
+        return place
+    targets = [word.value for word in known.arguments if not word.value.startswith("-")]
+    is_below = place is not Place.AWAY and bool(targets) and not any(map(leads_away, targets))
+    return Place.BELOW if is_below else Place.AWAY
+
+
+def _only_reads(known: Known, place: Place) -> bool:
+    if known.reader.table.settings and place is not Place.HERE:
+        return False
+    words = (*known.arguments, *known.reads)
+    if not all(word.literal for word in known.reads) or any(names_kernel(word.value, place) for word in words):
+        return False
+    scanned = _scanned(known.reader, known.arguments)
+    return scanned is not None and _fits(scanned, known.reader, place)
+
+
+class _Scanned(NamedTuple):
+    """Hold the arguments of a command, sorted: the options that are there, and its operands.
+
+    Attributes:
+        behind: Those of the operands that stand behind `--`, and nowhere before it.
+    """
+
+    options: set[str]
+    operands: list[Word]
+    behind: set[Word]
+
+
+def _scanned(known: Reader, words: Iterable[Word]) -> _Scanned | None:
+    """Return a command's arguments sorted, or None where an option or a value is not listed."""
+    scanned, lax, ended = _Scanned(set(), [], set()), False, False
+    wanted: tuple[Kind, ...] = ()
     for word in words:
-        if wanted is not None:
-            if word.startswith("-") or not wanted.fullmatch(word):
-                return False
-            wanted = None
-        elif word.startswith("-") and word not in ("-", "--"):
-            known, wanted = _option(reader, word)
-            if not known:
-                return False
-        elif word != "--":
-            operands += 1
-            if not reader.operands.fullmatch(word):
-                return False
-    return wanted is None and (reader.most is None or operands <= reader.most)
+        if wanted:
+            if not _is_value(word, wanted[0]):
+                return None
+            wanted = wanted[1:]
+        elif word.value == "--":
+            ended = True
+        elif word.value.startswith("-") and word.value != "-":
+            found = known.find(word.value) if word.literal else None
+            if found is None or known.may_be_operand(behind_operands=bool(scanned.operands), behind_end=ended):
+                return None
+            scanned.options.update(found.names)
+            wanted, lax = found.wanted, found.lax
+        else:
+            if ended and word not in scanned.operands:
+                scanned.behind.add(word)
+            scanned.operands.append(word)
+    return None if wanted and not lax else scanned
 
 
-def _option(reader: Reader, word: str) -> tuple[bool, Kind | None]:
-    """Say whether an option is listed, and what the next word must be if it takes one."""
-    if word in reader.flags or word in reader.joined or (reader.counts and _COUNT.fullmatch(word)):
-        return True, None
-    if word in reader.values:
-        return True, reader.values[word]
-    if not word.startswith("--"):
-        return _short(reader, word)
-    name, _, text = word.partition("=")
-    kind = reader.values.get(name) or reader.joined.get(name)
-    return bool(kind and "=" in word and kind.fullmatch(text)), None
+def _is_value(word: Word, kind: Kind) -> bool:
+    is_option = word.value.startswith("-") and not _NEGATIVE.fullmatch(word.value)
+    return word.literal and not is_option and bool(kind.fullmatch(word.value))
 
 
-def _short(reader: Reader, word: str) -> tuple[bool, Kind | None]:
-    for at in range(1, len(word) if reader.bundles else 2):
-        option, rest = f"-{word[at]}", word[at + 1 :]
-        if option in reader.values:
-            kind = reader.values[option]
-            return (True, kind) if not rest else (bool(kind.fullmatch(rest)), None)
-        if option in reader.joined:
-            return bool(reader.joined[option].fullmatch(rest)), None
-        if option not in reader.flags:
-            return False, None
-    return reader.bundles, None
+def _fits(scanned: _Scanned, known: Reader, place: Place) -> bool:
+    """Say whether the options that must be there are, and the operands are what they may be."""
+    operands, most = scanned.operands, known.table.most
+    if known.must and not any(names <= scanned.options for names in known.must):
+        return False
+    if known.lists and operands and known.lists.isdisjoint(scanned.options):
+        return False
+    if most is not None and len(operands) > most:
+        return False
+    if known.program and operands and not _is_value(operands[0], known.program):
+        return False
+    others = operands[1:] if known.program else operands
+    return all(_is_operand(word, known, place, behind=word in scanned.behind) for word in others)
 
 
-def _names_kernel(word: str) -> bool:
-    steps = re.split(r"[/=:,]", word)
-    return bool(_AWAY.search(word)) and not _KERNEL.isdisjoint(steps)
+def _is_operand(word: Word, known: Reader, place: Place, *, behind: bool) -> bool:
+    if not known.operands.fullmatch(word.value):
+        return False
+    may_be_many = known.table.most is None and place is not Place.AWAY
+    return word.literal or (may_be_many and names_files(word, behind=behind and known.table.ends))
+
+
+def _leaves_open(rule: Rule, segment: Segment, command: str) -> bool:
+    known = _known(segment, COMMANDS)
+    if known is None or not known.reader.program or not rule.is_prefix or not matches(rule, segment, command):
+        return False
+    scanned = _scanned(known.reader, known.arguments)
+    return scanned is not None and not set(scanned.operands[:1]) <= set(rule.words)
+
+
+def _reaches_out(segment: Segment) -> bool:
+    known = _known(segment, COMMANDS)
+    if known and (known.reader.table.network or (known.name == "cd" and not known.arguments)):
+        return True
+    return not all(map(is_below, (*segment.words, *segment.reads)))
