@@ -37,7 +37,7 @@ def at(clock: str) -> datetime:
 
 def ready(agenda: Agenda) -> list[RunId]:
     """Return the runs of an agenda that can go on."""
-    return [run.run_id for run in agenda.ready]
+    return [*agenda.ready]
 
 
 def a_job(name: str = "nightly", **changes: object) -> Job:

@@ -15,6 +15,7 @@ from kova_auto.core.event import (
     CallAdjudicated,
     CallFinished,
     CallStarted,
+    ChangesSettled,
     ClockMoved,
     ContextAssembled,
     DeliveryFinished,
@@ -30,10 +31,11 @@ from kova_auto.core.event import (
     RunRequested,
     RunRetried,
     StopRequested,
+    WorkspaceAwaited,
     WritePlanned,
 )
 from kova_auto.core.fault import Fault
-from kova_auto.core.ids import CallId, blob_hash
+from kova_auto.core.ids import CallId, RunId, blob_hash
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import FileChange, ResultStatus, TextPart, Usage, told
 from kova_auto.core.owed import Owed
@@ -49,6 +51,7 @@ def a_talkative_request(run_id: str) -> RunRequested:
     name = run_id.partition("@")[0]
     job = a_job(
         name,
+        automation="workspace-write",
         approval={"when_needed": "suspend", "notify": ("desk",)},
         notify=({"endpoint": "ci"}, {"endpoint": "team", "when": "change"}, {"endpoint": "team", "when": ("done",)}),
     )
@@ -79,6 +82,7 @@ def follows(state: RunState, event: Event) -> bool:
 
 def candidates(state: RunState, now: datetime) -> Iterator[Event]:
     """Yield a fact of every kind, whether it may follow or not."""
+    yield WorkspaceAwaited(at=now, holder=RunId("other@1"), job="other")
     yield RunAcquired(at=now, epoch=state.epoch + 1, worker="walker")
     yield ClockMoved(at=now, ran_s=0.5)
     yield ContextAssembled(at=now, system="Be brief.", prompt=(TextPart(text="Look."),), tools=())
@@ -147,7 +151,7 @@ def _about_delivery(owed: Owed, now: datetime) -> Iterator[Event]:
 
 def _about_end(state: RunState, now: datetime) -> Iterator[Event]:
     yield StopRequested(at=now, outcome=Outcome.CANCELLED, reason="enough", by="ada")
-    yield RunFinished(at=now, outcome=Outcome.DONE, answer="All\0well.")
+    yield RunFinished(at=now, outcome=Outcome.DONE, answer="All\0well.", kept="a copy\0that differs")
     yield RunFinished(
         at=now,
         outcome=Outcome.FAILED,
@@ -157,4 +161,5 @@ def _about_end(state: RunState, now: datetime) -> Iterator[Event]:
         pauses="the key\0was refused",
         previous=Previous(outcome=Outcome.DONE, answer_hash=blob_hash(b"")),
     )
+    yield ChangesSettled(at=now, how="applied", by="ada", files=("a",))
     yield RunRetried(at=now, attempt=state.attempt + 1, by="ada", not_before=now + timedelta(minutes=5))

@@ -94,6 +94,8 @@ def _how_far(row: RunRow) -> str:
         return f"{row.outcome}: {row.reason}" if row.reason else row.outcome
     if row.execution is Execution.SUSPENDED:
         return "waits for a person"
+    if row.waits_for:
+        return f"waits for run {row.waits_for}, which has its workspace"
     return f"goes on at {row.wake_at:%Y-%m-%d %H:%M:%S} UTC" if row.wake_at else "goes on"
 
 
@@ -129,7 +131,10 @@ async def _ended(loops: list[asyncio.Task[None]]) -> None:
 
 
 async def drive_one(house: House, run_id: RunId, stop: asyncio.Event) -> Advanced:
-    """Advance one run until it has finished, rests for a person, or `stop` is set; leave every other run alone."""
+    """Advance one run until it has finished, rests for a person, or `stop` is set; leave every other run alone.
+
+    It rests too where another run has its workspace, and nobody but this process could bring that to its end.
+    """
     with house.bells.hung(Ear.WORK) as bell:
         while True:
             advanced = await house.engine.advance(run_id)
@@ -139,8 +144,8 @@ async def drive_one(house: House, run_id: RunId, stop: asyncio.Event) -> Advance
             if row is None:  # The bell that this very try has rung is no reason to try again.
                 await _wait(stop, AGAIN_S)
                 continue
-            if row.execution is Execution.SUSPENDED:
-                return advanced
+            if row.execution is Execution.SUSPENDED or (row.waits_for and house.settings.database == "sqlite"):
+                return advanced  # Nobody else works on this database, so that no waiting would end.
             wait_s = (row.wake_at - house.clock.now()).total_seconds() if row.wake_at else AGAIN_S
             await heard(bell, min(max(wait_s, SHORTEST_NAP_S), LONGEST_NAP_S))
 

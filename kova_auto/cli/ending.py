@@ -45,7 +45,7 @@ def code_of(state: RunState) -> int:
     """Return the exit code of a run that rests, or goes on elsewhere."""
     if state.finished:
         return _CODES.get(state.finished.outcome, FAILED)
-    return NEEDS_A_PERSON if state.execution is Execution.SUSPENDED else 0
+    return NEEDS_A_PERSON if state.execution is Execution.SUSPENDED or state.awaited else 0
 
 
 def _left(through: Through) -> Iterator[str]:
@@ -54,6 +54,10 @@ def _left(through: Through) -> Iterator[str]:
     for call_id in state.open_calls:
         if state.finished is None and state.calls[call_id].awaits_person:
             yield from _how_to_answer(state.calls[call_id], f"{through.run_id} {call_id}")
+    if state.awaited and state.finished is None:
+        holder = state.awaited.holder
+        yield f"it waits for run {holder}, and goes on after that with kova-auto serve; to end that one:"
+        yield f"  kova-auto runs cancel {holder}"
     for owed in through.owed:
         if owed.next_at is None:
             yield f"delivery to {owed.endpoint}: still owed; serve will try"

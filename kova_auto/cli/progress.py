@@ -31,6 +31,7 @@ from kova_auto.core.event import (
     RunRequested,
     RunRetried,
     StopRequested,
+    WorkspaceAwaited,
 )
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus, ToolCall, Usage
@@ -84,7 +85,7 @@ def progress(event: Event, state: RunState, ink: Ink) -> Iterator[str]:
 
 
 def _of_others(event: Event, state: RunState, ink: Ink) -> Iterator[str]:
-    """Yield the lines of what persons and the courier did."""
+    """Yield the lines of what persons, the courier and other runs did."""
     match event:
         case ApprovalRequested():
             yield ink(f"    waits for a person: call {event.call_id}", YELLOW)
@@ -92,6 +93,8 @@ def _of_others(event: Event, state: RunState, ink: Ink) -> Iterator[str]:
             said = "refused" if event.decision is Decision.DENY else "allowed"
             note = f": {one_line(event.note, _LONGEST)}" if event.note else ""
             yield f"    {said} by {one_line(event.by, _VALUE)}{note}"
+        case WorkspaceAwaited():
+            yield ink(f"waits for run {event.holder} of {event.job}, which has the workspace to itself", YELLOW)
         case DeliveryRequeued():
             yield f"delivery to {_endpoint(event.delivery_id, state)}: asked for again by {one_line(event.by, _VALUE)}"
         case DeliveryFinished():
@@ -191,6 +194,8 @@ def doing(state: RunState, now: datetime) -> str:
     """Return what a run is doing at this moment, as one short line; empty where it does nothing."""
     if state.finished:
         return ""
+    if state.awaited:
+        return f"waits for run {state.awaited.holder} · {_since(state.awaited.at, now)}"
     if state.calling:
         who = SCRIPTED if state.request.scripted else f"waiting for {state.calling.model}"
         return f"{who} · {_since(state.calling.at, now)}"

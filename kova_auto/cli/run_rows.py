@@ -26,7 +26,8 @@ _RESULT = 200
 def cells(row: RunRow, zone: ZoneInfo) -> tuple[str, ...]:
     """Return a run as a row of a list."""
     calls = f"{row.calls}" + (f" ({row.denied} refused)" if row.denied else "")
-    said = row.reason or row.answer_excerpt
+    waits = f"waits for run {row.waits_for}" if row.waits_for else ""
+    said = waits or row.reason or row.answer_excerpt
     return row.run_id, when(row.requested_at, zone), status_of(row), calls, f"{row.tokens}", said
 
 

@@ -24,6 +24,7 @@ from kova_auto.core.message import FileChange, ModelReply, Part, ToolCall, ToolR
 from kova_auto.core.pin import ModelPin
 from kova_auto.core.telling import DeliveryFinished, DeliveryRequeued, DeliveryStarted
 from kova_auto.core.value import Value
+from kova_auto.core.workspace import ChangesSettled, WorkspaceAwaited
 
 __all__ = [
     "CURRENT",
@@ -32,6 +33,7 @@ __all__ = [
     "CallAdjudicated",
     "CallFinished",
     "CallStarted",
+    "ChangesSettled",
     "ClockMoved",
     "ContextAssembled",
     "DeliveryFinished",
@@ -50,6 +52,7 @@ __all__ = [
     "RunRequested",
     "RunRetried",
     "StopRequested",
+    "WorkspaceAwaited",
     "WritePlanned",
     "dump",
     "load",
@@ -262,6 +265,7 @@ class RunFinished(Fact):
         previous: Of the same job; None where there is none.
         fault: Of the model call that ended it; None where none did.
         pauses: Why the job's schedule rests from here on; empty where it goes on.
+        kept: What the run left to be seen and applied, in a copy or a worktree; empty where that is nothing.
     """
 
     kind: Literal["run_finished"] = "run_finished"
@@ -272,6 +276,7 @@ class RunFinished(Fact):
     previous: Previous | None = None
     fault: Fault | None = None
     pauses: str = ""
+    kept: str = ""
 
     @property
     def answer_hash(self) -> BlobHash:
@@ -311,6 +316,8 @@ Event = (
     | StopRequested
     | RunFinished
     | RunRetried
+    | WorkspaceAwaited
+    | ChangesSettled
     | DeliveryStarted
     | DeliveryFinished
     | DeliveryRequeued

@@ -231,6 +231,8 @@ def why_it_stopped(state: RunState) -> str:
     for call_id in state.open_calls:
         if state.calls[call_id].awaits_person:
             return f"it waits for a person: call {call_id} ({state.calls[call_id].call.tool})"
+    if state.awaited:
+        return f"it waits for run {state.awaited.holder} of {state.awaited.job}, which has its workspace to itself"
     return "it has not begun" if state.execution is Execution.QUEUED else "it goes on"
 
 

@@ -11,6 +11,7 @@ from typing import Protocol
 from kova_auto.core.approval.levels import Mode, Verdict
 from kova_auto.core.consent import Target
 from kova_auto.core.event import Event, Previous, RunRequested
+from kova_auto.core.holding import Hold
 from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId
 from kova_auto.core.message import ModelChunk, ModelRequest, ToolCall, ToolResult, ToolSpec
 from kova_auto.core.pausing import Pause
@@ -38,6 +39,7 @@ class Unavailable(StrEnum):
 
     HELD = "held"  # somebody else's lease has not run out
     FINISHED = "finished"
+    WORKSPACE = "workspace"  # another run has it to itself; that is on record
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +51,6 @@ class Renewal:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
-    """Hold what must be known of a run that can go on, before it is begun."""
-
-    run_id: RunId
-    workspace: str
-    mode: str
-    level: str
-
-
-@dataclass(frozen=True, slots=True)
 class Agenda:
     """Hold what there is to do.
 
@@ -67,7 +59,7 @@ class Agenda:
         wake_at: The next instant at which a resting run goes on; None where none will by itself.
     """
 
-    ready: tuple[Ready, ...]
+    ready: tuple[RunId, ...]
     wake_at: datetime | None
 
 
@@ -119,6 +111,9 @@ class Journal(Protocol):
     ) -> RunState | Unavailable:
         """Take a run whose lease is free or has run out: raises its epoch, writes `RunAcquired`.
 
+        A run that wants its workspace to itself is not taken while another has that, or one that overlaps it: then
+        `WorkspaceAwaited` is written instead, unless it says so already.
+
         Args:
             run_id: Of the run.
             worker: Who takes it.
@@ -167,6 +162,9 @@ class Views(Protocol):
 
     async def last_runs(self, job: JobName, *, before: RunId | None = None, limit: int = 1) -> Sequence[RunRow]:
         """Return the job's finished, not staged runs other than `before`, newest end first."""
+
+    async def holds(self) -> Sequence[Hold]:
+        """Return the runs that have a workspace to themselves."""
 
     async def pausing(self) -> Sequence[Pause]:
         """Return, of each job whose schedule rests since a run ended, what that run says; the newest such run.

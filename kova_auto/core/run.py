@@ -19,6 +19,7 @@ from kova_auto.core.event import (
     CallAdjudicated,
     CallFinished,
     CallStarted,
+    ChangesSettled,
     ClockMoved,
     ContextAssembled,
     DeliveryFinished,
@@ -34,9 +35,11 @@ from kova_auto.core.event import (
     RunRequested,
     RunRetried,
     StopRequested,
+    WorkspaceAwaited,
     WritePlanned,
 )
 from kova_auto.core.fault import BUSY
+from kova_auto.core.holding import no_wait, unsettleable, wants_workspace
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus, Usage
 from kova_auto.core.owed import Cause, for_approval, for_outcome, for_unreached
@@ -73,7 +76,15 @@ def apply(state: RunState, event: Event) -> RunState:
 
 
 _REAL = (ResultStatus.OK, ResultStatus.ERROR, ResultStatus.DENIED, ResultStatus.STALE)
-_BY_OTHERS = (ApprovalDecided, StopRequested, DeliveryStarted, DeliveryFinished, DeliveryRequeued, RunRetried)
+_BY_OTHERS = (
+    ApprovalDecided,
+    StopRequested,
+    DeliveryStarted,
+    DeliveryFinished,
+    DeliveryRequeued,
+    RunRetried,
+    WorkspaceAwaited,
+)
 
 
 def _came_of(state: RunState, event: Event) -> bool:
@@ -108,6 +119,8 @@ def _apply(state: RunState, event: Event) -> RunState:
             return _delivery(state, event)
         case RunRetried():
             return _retried(state, event)
+        case WorkspaceAwaited() | ChangesSettled():
+            return _about_workspace(state, event)
         case _ if state.finished:
             raise _refuse(state, event, "the run has finished")
         case ClockMoved():
@@ -187,7 +200,14 @@ def _acquired(state: RunState, event: RunAcquired) -> RunState:
     }
     started = state.started_at or event.at
     deaths = state.deaths + event.lease_broken
-    return replace(state, epoch=event.epoch, calls=calls, calling=None, started_at=started, deaths=deaths)
+    taken = replace(state, epoch=event.epoch, calls=calls, calling=None, started_at=started, deaths=deaths)
+    return replace(taken, holds=state.holds or wants_workspace(state), awaited=None)
+
+
+def _about_workspace(state: RunState, event: WorkspaceAwaited | ChangesSettled) -> RunState:
+    if why := no_wait(state, event.holder) if isinstance(event, WorkspaceAwaited) else unsettleable(state):
+        raise _refuse(state, event, why)
+    return replace(state, awaited=event) if isinstance(event, WorkspaceAwaited) else replace(state, settled=event)
 
 
 def _asking_model(state: RunState, event: ModelCallStarted) -> RunState:
@@ -316,7 +336,8 @@ def _finished(state: RunState, event: RunFinished) -> RunState:
     if state.unsettled:
         raise _refuse(state, event, "a call has no result yet")
     owed = for_outcome(state.request, state.seq + 1, event)
-    return replace(state, finished=event, finished_at=event.at, calling=None, deliveries={**state.deliveries, **owed})
+    ended = replace(state, finished=event, finished_at=event.at, calling=None, holds=False, awaited=None)
+    return replace(ended, deliveries={**state.deliveries, **owed})
 
 
 def _retried(state: RunState, event: RunRetried) -> RunState:

@@ -18,6 +18,7 @@ from kova_auto.core.event import (
     ApprovalDecided,
     ApprovalRequested,
     CallStarted,
+    ChangesSettled,
     ContextAssembled,
     ModelCallFailed,
     ModelCallStarted,
@@ -27,6 +28,7 @@ from kova_auto.core.event import (
     RunFinished,
     RunRequested,
     StopRequested,
+    WorkspaceAwaited,
     WritePlanned,
 )
 from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
@@ -131,6 +133,9 @@ class RunState:
         tainted_by: The first untrusted text that the model has read; empty where there is none.
         refused: How often each call was refused in this attempt, by its tool and arguments.
         seen: Content hash of each file as the model last read or wrote it.
+        holds: It has its workspace to itself, until it has finished.
+        awaited: Who has that workspace instead, while this run waits for it.
+        settled: What became of what it left in a copy or a worktree, once somebody has decided.
     """
 
     request: RunRequested
@@ -169,6 +174,9 @@ class RunState:
     finished: RunFinished | None = None
     finished_at: datetime | None = None
     not_before: datetime | None = None
+    holds: bool = False
+    awaited: WorkspaceAwaited | None = None
+    settled: ChangesSettled | None = None
     deliveries: Mapping[DeliveryId, Owed] = field(default_factory=dict)
 
     @property
@@ -193,7 +201,7 @@ class RunState:
             return Execution.FINISHED
         if (call := self.unsettled) and call.awaits_person:
             return Execution.SUSPENDED
-        return Execution.RUNNING if self.epoch and self.started_at else Execution.QUEUED
+        return Execution.RUNNING if self.epoch and self.started_at and not self.awaited else Execution.QUEUED
 
     @property
     def pin(self) -> ModelPin:

@@ -12,7 +12,7 @@ from kova_auto.core import budget, limits
 from kova_auto.core.approval.levels import Ruling
 from kova_auto.core.event import ApprovalDecided, ModelReplied
 from kova_auto.core.fault import Fault
-from kova_auto.core.ids import CallId
+from kova_auto.core.ids import CallId, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
 from kova_auto.core.patience import following
@@ -123,11 +123,18 @@ class AwaitUntil:
 
 
 @dataclass(frozen=True, slots=True)
+class AwaitWorkspace:
+    """Rest until the run that has the workspace has finished."""
+
+    holder: RunId
+
+
+@dataclass(frozen=True, slots=True)
 class Rest:
     """Rest for good: the run has finished."""
 
 
-Resting = AwaitApproval | AwaitUntil | Rest
+Resting = AwaitApproval | AwaitUntil | AwaitWorkspace | Rest
 Acting = AssembleContext | CallModel | Adjudicate | AskPerson | AnswerForNobody | Refuse | Execute | Recover | Finish
 Step = Acting | Resting
 
@@ -139,7 +146,7 @@ def settles(step: Acting) -> bool:
 
 def may_rest(state: RunState) -> bool:
     """Say whether anything is there for which a run could rest; where nothing is, its next step acts at any instant."""
-    if state.finished or state.not_before or state.failure:
+    if state.finished or state.not_before or state.failure or state.awaited:
         return True
     return any(state.calls[call_id].approval for call_id in state.open_calls)
 
@@ -152,6 +159,8 @@ def next_step(state: RunState, now: datetime) -> Step:
         return _stopping(state, state.stop.outcome, state.stop.reason)
     if state.request.blocked:
         return _stopping(state, Outcome.BLOCKED, state.request.blocked)
+    if state.awaited:
+        return AwaitWorkspace(state.awaited.holder)
     if reached := _given_up(state) or limits.always(state, now):
         return _stopping(state, reached.outcome, reached.reason)
     if state.not_before and now < state.not_before and not state.context:

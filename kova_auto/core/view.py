@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from kova_auto.core.holding import workspace_held
 from kova_auto.core.ids import CallId, DeliveryId, EndpointName, JobName, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
 from kova_auto.core.run import Execution, RunState
-from kova_auto.core.step import AwaitApproval, AwaitUntil, Rest, may_rest, next_step
+from kova_auto.core.step import AwaitApproval, AwaitUntil, AwaitWorkspace, Rest, may_rest, next_step
 from kova_auto.core.value import Value
 
 EXCERPT = 500
@@ -27,10 +28,13 @@ class RunRow(Value):
 
     Attributes:
         wake_at: When it can go on without anybody doing anything; None: at once, or not at all.
-        resting: It waits for a person, an instant, or nothing at all.
+        resting: It waits for a person, an instant, its workspace, or nothing at all.
         cost_usd: None where a price is not known.
         fault: Of the model call that ended it; empty where none did.
         pauses: Why the job's schedule rests since it ended; empty where it goes on.
+        holds: The workspace that it has to itself; empty where it has none.
+        waits_for: The run that has its workspace; empty where it waits for none.
+        kept: What it left to be applied or discarded, which nobody has done yet; empty where that is nothing.
     """
 
     run_id: RunId
@@ -63,6 +67,9 @@ class RunRow(Value):
     resting: bool
     fault: str
     pauses: str
+    holds: str
+    waits_for: str
+    kept: str
 
 
 class UsageRow(Value):
@@ -162,6 +169,9 @@ def run_row(state: RunState) -> RunRow:
         resting=resting,
         fault=(finished.fault or "") if finished else "",
         pauses=_line(finished.pauses) if finished else "",
+        holds=workspace_held(state),
+        waits_for=state.awaited.holder if state.awaited else "",
+        kept=_line(finished.kept) if finished and not state.settled else "",
     )
 
 
@@ -196,7 +206,7 @@ def _waiting(state: RunState) -> tuple[datetime | None, bool]:
             return until, True
         case AwaitUntil(until=until):
             return until, True
-        case Rest():
+        case AwaitWorkspace() | Rest():
             return None, True
         case _:
             return None, False

@@ -18,7 +18,7 @@ class Advanced(StrEnum):
     """Say how far a run came."""
 
     DONE = "done"  # finished: never call again
-    SUSPENDED = "suspended"  # waits for a person or an instant
+    SUSPENDED = "suspended"  # waits for a person, an instant or its workspace
     BUSY = "busy"  # somebody else has it, or the journal does not answer: call again
     YIELDED = "yielded"  # this worker stops: call again elsewhere, or after the restart
     SUPERSEDED = "superseded"  # somebody else took it over

@@ -24,6 +24,7 @@ from kova_auto.core.step import (
     AssembleContext,
     AwaitApproval,
     AwaitUntil,
+    AwaitWorkspace,
     CallModel,
     Execute,
     Finish,
@@ -68,6 +69,7 @@ async def advance(
     """
     acquired = await _acquired(run_id, world, lease)
     if isinstance(acquired, Advanced):
+        bells.told(run_id)  # That it waits, where it does, is a fact like any other.
         return acquired
     bell = Bell()
     tenure = Tenure(acquired, world, bell, lease)
@@ -88,20 +90,26 @@ async def _acquired(run_id: RunId, world: World, lease: timedelta) -> RunState |
     """Take a run that can go on; where it cannot, or cannot be had, say how far it came."""
     state = await world.journal.load(run_id)
     now = world.clock.now()
-    if isinstance(step := next_step(state, now), Resting):
+    step = next_step(state, now)
+    if isinstance(step, Resting) and not isinstance(step, AwaitWorkspace):  # Only the journal knows who has that.
         return _rested(step)
     world.learn(state)
     acquired = await world.journal.acquire(run_id, worker=world.worker, now=now, lease=lease, known=state)
-    if isinstance(acquired, Unavailable):
-        return Advanced.DONE if acquired is Unavailable.FINISHED else Advanced.BUSY
-    return acquired
+    return _UNAVAILABLE[acquired] if isinstance(acquired, Unavailable) else acquired
+
+
+_UNAVAILABLE = {
+    Unavailable.FINISHED: Advanced.DONE,
+    Unavailable.HELD: Advanced.BUSY,
+    Unavailable.WORKSPACE: Advanced.SUSPENDED,
+}
 
 
 def _rested(step: Resting) -> Advanced:
     match step:
         case Rest():
             return Advanced.DONE
-        case AwaitApproval() | AwaitUntil():
+        case AwaitApproval() | AwaitUntil() | AwaitWorkspace():
             return Advanced.SUSPENDED
 
 

@@ -17,6 +17,7 @@ from typing import Protocol
 from kova_auto.core.day import BUDGET, day_is_spent, say_spent
 from kova_auto.core.errors import KovaError
 from kova_auto.core.event import RunRequested
+from kova_auto.core.holding import said_busy
 from kova_auto.core.ids import JobName, RunId
 from kova_auto.core.job import Job
 from kova_auto.core.ledger import Ledger, Occurrence
@@ -170,7 +171,8 @@ class Scheduler:
             await self._ledger.claim(name, schedule.key, was=cursor, cursor=now)
         elif is_due(schedule.trigger, cursor, now):
             running = len(await self._views.runs(job=name, unfinished=True, limit=1000))
-            due = plan(schedule.trigger, cursor, now, job.policy, running=running)
+            busy = said_busy(await self._views.holds(), job)
+            due = plan(schedule.trigger, cursor, now, job.policy, running=running, busy=busy)
             if name in pauses(await self._ledger.marks(), await self._views.pausing()):
                 due = due.skipped(PAUSED)
             if due.catches_up(now, job.policy):

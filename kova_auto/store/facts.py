@@ -10,18 +10,19 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from functools import cache
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from kova_auto.core.errors import JournalError, UnknownEventError, UnknownRunError
-from kova_auto.core.event import Event, RunAcquired, RunRequested, dump, load
-from kova_auto.core.ids import RunId
+from kova_auto.core.event import Event, RunAcquired, RunRequested, WorkspaceAwaited, dump, load
+from kova_auto.core.holding import Hold, rival, wants_workspace, workspace_wanted
+from kova_auto.core.ids import JobName, RunId
 from kova_auto.core.ports import Unavailable
 from kova_auto.core.run import RunState, apply, fold, opened
 from kova_auto.core.view import approval_rows, delivery_rows, run_row, usage_rows
 from kova_auto.store.drafts import Draft, Drafts
 from kova_auto.store.prepared import Prepared
 from kova_auto.store.rows import inserting, save, values
-from kova_auto.store.tables import APPROVAL, DELIVERY, EVENT, RUN, USAGE
+from kova_auto.store.tables import APPROVAL, DELIVERY, EVENT, HOLDING, RUN, USAGE
 
 _MOVE = Prepared(
     update(RUN).where(
@@ -40,6 +41,8 @@ _EVENTS = Prepared(
 _LOCKED = Prepared(
     select(RUN.c.lease_owner, RUN.c.lease_until).where(RUN.c.run_id == bindparam("id")).with_for_update()
 )  # SQLite has no such lock, and needs none: nobody else writes.
+_HOLDS = Prepared(select(RUN.c.run_id, RUN.c.job, RUN.c.holds).where(HOLDING).order_by(RUN.c.run_id))
+_TAKING = 0x6B6F7662  # "kovb": on PostgreSQL, runs that want a workspace are taken one after the other.
 _NO_LEASE = {"lease_owner": None, "lease_until": None}
 
 
@@ -159,12 +162,30 @@ def open_run(connection: Connection, event: RunRequested, text: str) -> bool:
 def acquire(
     connection: Connection, state: RunState, drafts: Drafts, worker: str, now: datetime, lease: timedelta
 ) -> Draft | Unavailable:
-    """Take a run: a new epoch and its fact in one."""
+    """Take a run: a new epoch and its fact in one; or write that it waits for its workspace."""
     state, owner, until = _caught_up(connection, state)
     if state.finished:
         return Unavailable.FINISHED
     if until is not None and until > now:
         return Unavailable.HELD
+    if wants_workspace(state) and (found := rival(_holds_alone(connection), workspace_wanted(state), state.run_id)):
+        if state.awaited is None or state.awaited.holder != found.run_id:
+            waits = WorkspaceAwaited(at=now, holder=found.run_id, job=found.job)
+            _write_locked(connection, drafts.draft(state, ((waits, dump(waits)),)))
+        return Unavailable.WORKSPACE
     event = RunAcquired(at=now, epoch=state.epoch + 1, worker=worker, lease_broken=owner is not None)
     held = {"lease_owner": worker, "lease_until": now + lease}
     return _write_locked(connection, drafts.draft(state, ((event, dump(event)),)), held)
+
+
+def holds(connection: Connection) -> list[Hold]:
+    """Return the runs that have a workspace to themselves, by id."""
+    found = _HOLDS.rows(connection, {})
+    return [Hold(run_id=RunId(run_id), job=JobName(job), workspace=workspace) for run_id, job, workspace in found]
+
+
+def _holds_alone(connection: Connection) -> list[Hold]:
+    """Return the same, and let nobody else take a workspace until this transaction has ended."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(_TAKING)))
+    return holds(connection)

@@ -27,11 +27,12 @@ METADATA = MetaData(
 )
 
 
-# What is still to be done is little among all that was, and so are the runs that let their jobs rest: they have indexes
-# of their own, and a query finds them only where it says the same words.
+# What is still to be done is little among all that was, and so are the runs that let their jobs rest, or have a
+# workspace to themselves: they have indexes of their own, and a query finds them only where it says the same words.
 UNFINISHED = text("execution <> 'finished'")
 UNANSWERED = text("open")
 PAUSING = text("pauses <> ''")
+HOLDING = text("holds <> ''")
 OWED = text("status IN ('pending', 'waiting')")
 
 # A column that an older database is given later has a default: SQLite adds it no other way.
@@ -87,6 +88,7 @@ class RunRecord(Record, table=True):
         Index("ix_run_job_finished_at", "job", "finished_at"),
         Index("ix_run_requested_at", "requested_at"),
         Index("ix_run_pausing", "job", sqlite_where=PAUSING, postgresql_where=PAUSING),
+        Index("ix_run_holding", "run_id", sqlite_where=HOLDING, postgresql_where=HOLDING),
         Index("ix_run_unfinished", "requested_at", sqlite_where=UNFINISHED, postgresql_where=UNFINISHED),
     )
 
@@ -124,6 +126,9 @@ class RunRecord(Record, table=True):
     lease_until: datetime | None = Field(sa_type=Instant)
     fault: str = Field(sa_type=Text, sa_column_kwargs=EMPTY)
     pauses: str = Field(sa_type=Text, sa_column_kwargs=EMPTY)
+    holds: str = Field(sa_type=Text, sa_column_kwargs=EMPTY)
+    waits_for: str = Field(sa_type=Text, sa_column_kwargs=EMPTY)
+    kept: str = Field(sa_type=Text, sa_column_kwargs=EMPTY)
 
 
 class ApprovalRecord(Record, table=True):

@@ -24,11 +24,13 @@ from sqlalchemy import (
 
 from kova_auto.core.event import Previous
 from kova_auto.core.fault import LASTING
+from kova_auto.core.holding import Hold
 from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId
 from kova_auto.core.pausing import Pause
-from kova_auto.core.ports import Agenda, Ready
+from kova_auto.core.ports import Agenda
 from kova_auto.core.value import Value
 from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow, UsageRow
+from kova_auto.store import facts
 from kova_auto.store.database import Database
 from kova_auto.store.prepared import Prepared
 from kova_auto.store.rows import found, selecting
@@ -59,9 +61,11 @@ _PAUSING = (
     )
     .order_by(RUN.c.job)
 )
+_HOLDER = RUN.alias("holder")
+_MAY_HAVE_IT = and_(RUN.c.waits_for != "", ~exists().where(_HOLDER.c.run_id == RUN.c.waits_for, _HOLDER.c.holds != ""))
 _READY = Prepared(
-    select(RUN.c.run_id, RUN.c.workspace, RUN.c.mode, RUN.c.level)
-    .where(UNFINISHED, or_(RUN.c.resting.is_(False), RUN.c.wake_at <= bindparam("now")))
+    select(RUN.c.run_id)
+    .where(UNFINISHED, or_(RUN.c.resting.is_(False), RUN.c.wake_at <= bindparam("now"), _MAY_HAVE_IT))
     .where(_free(RUN.c.lease_until, bindparam("now")))
     .order_by(RUN.c.requested_at, RUN.c.run_id)
     .limit(bindparam("limit"))
@@ -125,6 +129,10 @@ class SqlViews:
     async def last_runs(self, job: JobName, *, before: RunId | None = None, limit: int = 1) -> Sequence[RunRow]:
         """Return the job's finished, not staged runs other than `before`, newest end first."""
         return await self._rows(_LAST_RUNS, RunRow, job=job, before=before or "", limit=limit)
+
+    async def holds(self) -> Sequence[Hold]:
+        """Return the runs that have a workspace to themselves."""
+        return await self._database.read(facts.holds)
 
     async def pausing(self) -> Sequence[Pause]:
         """Return, of each job whose schedule rests since a run ended, what that run says; a later end may lift it."""
@@ -218,7 +226,7 @@ def _pausing(connection: Connection) -> list[Pause]:
 
 def _agenda(connection: Connection, now: datetime, limit: int) -> Agenda:
     found = _READY.rows(connection, {"now": now, "limit": limit})
-    ready = tuple(Ready(RunId(run_id), workspace, mode, level) for run_id, workspace, mode, level in found)
+    ready = tuple(RunId(run_id) for (run_id,) in found)
     return Agenda(ready, _earliest(connection, (_RUN_WAKES,), now))
 
 

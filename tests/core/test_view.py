@@ -68,6 +68,9 @@ QUEUED = RunRow(
     resting=False,
     fault="",
     pauses="",
+    holds="",
+    waits_for="",
+    kept="",
 )
 
 

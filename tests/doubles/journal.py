@@ -14,13 +14,23 @@ from functools import reduce
 from typing import TypeVar
 
 from kova_auto.core.errors import FencedError, JournalError, UnknownRunError
-from kova_auto.core.event import Event, Previous, RunAcquired, RunFinished, RunRequested, dump, load
+from kova_auto.core.event import (
+    Event,
+    Previous,
+    RunAcquired,
+    RunFinished,
+    RunRequested,
+    WorkspaceAwaited,
+    dump,
+    load,
+)
 from kova_auto.core.fault import LASTING
+from kova_auto.core.holding import Hold, rival, wants_workspace, workspace_held, workspace_wanted
 from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId, blob_hash
 from kova_auto.core.ledger import Occurrence
 from kova_auto.core.owed import OPEN
 from kova_auto.core.pausing import JobMark, Pause
-from kova_auto.core.ports import Agenda, Ready, Renewal, Unavailable
+from kova_auto.core.ports import Agenda, Renewal, Unavailable
 from kova_auto.core.run import RunState, apply, fold, opened
 from kova_auto.core.view import (
     ApprovalRow,
@@ -105,6 +115,10 @@ class _Facts:
             return Unavailable.FINISHED
         if held and held.until > now:
             return Unavailable.HELD
+        if wants_workspace(state) and (found := rival(self._holds(), workspace_wanted(state), run_id)):
+            if state.awaited is None or state.awaited.holder != found.run_id:
+                self._keep(run_id, WorkspaceAwaited(at=now, holder=found.run_id, job=found.job))
+            return Unavailable.WORKSPACE
         event = RunAcquired(at=now, epoch=state.epoch + 1, worker=worker, lease_broken=held is not None)
         self._keep(run_id, event, _Lease(worker, now + lease))
         return apply(state, event)
@@ -158,6 +172,13 @@ class _Facts:
     def _states(self) -> Iterable[RunState]:
         return map(self._state, list(self._texts))
 
+    def _holds(self) -> list[Hold]:
+        return [
+            Hold(run_id=state.run_id, job=JobName(state.job.name), workspace=workspace_held(state))
+            for state in self._states()
+            if workspace_held(state)
+        ]
+
     def _free(self, key: str, now: datetime) -> bool:
         held = self._leases.get(key)
         return held is None or held.until <= now
@@ -182,9 +203,15 @@ class _Views(_Facts):
     async def agenda(self, now: datetime, limit: int = 1000) -> Agenda:
         """Return which runs can go on now, at most so many, and when the next will."""
         rows = [row for row in self._runs() if not row.finished_at]
-        awake = [row for row in rows if not row.resting or (row.wake_at is not None and row.wake_at <= now)]
-        free = [row for row in awake if self._free(row.run_id, now)][:limit]
-        ready = tuple(Ready(row.run_id, row.workspace, row.mode, row.level) for row in free)
+        holders = {hold.run_id for hold in self._holds()}
+        awake = [
+            row
+            for row in rows
+            if not row.resting
+            or (row.wake_at is not None and row.wake_at <= now)
+            or (row.waits_for and row.waits_for not in holders)
+        ]
+        ready = tuple(row.run_id for row in awake if self._free(row.run_id, now))[:limit]
         later = (row.wake_at for row in rows if row.wake_at and row.wake_at > now)
         return Agenda(ready, min(later, default=None))
 
@@ -206,6 +233,10 @@ class _Views(_Facts):
         rows = [row for row in self._runs() if row.job == job and row.run_id != before and not row.staged]
         ended = [(row.finished_at, row.run_id, row) for row in rows if row.finished_at]
         return [row for *_, row in sorted(ended)[::-1][:limit]]
+
+    async def holds(self) -> Sequence[Hold]:
+        """Return the runs that have a workspace to themselves."""
+        return sorted(self._holds(), key=lambda hold: hold.run_id)
 
     async def pausing(self) -> Sequence[Pause]:
         """Return, of each job whose schedule rests since a run ended, what that run says; a later end may lift it."""

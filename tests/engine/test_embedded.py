@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from kova_auto.core.approval.levels import ApprovalLevel, Decision, Ruling
+from kova_auto.core.approval.levels import Decision, Ruling
 from kova_auto.core.event import (
     ApprovalDecided,
     ApprovalRequested,
@@ -41,9 +41,9 @@ class Desk:
     _ends: dict[str, asyncio.Future[Advanced]] = field(default_factory=dict)
     stop: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def opened(self, *names: str, workspace: str = "/srv/app", **job: object) -> None:
+    async def opened(self, *names: str) -> None:
         for name in names:
-            await self.journal.open(a_request(_id(name), job=a_job(name, workspace=workspace, **job)))
+            await self.journal.open(a_request(_id(name), job=a_job(name)))
 
     async def advance(self, run_id: RunId) -> Advanced:
         name = run_id.partition("@")[0]
@@ -102,49 +102,6 @@ async def test_slots_are_filled_oldest_first_and_again_as_they_become_free() -> 
         assert desk.under_way == ["b", "c"]
         await desk.ends("c")
         assert desk.under_way == ["b", "d"]
-
-
-async def test_runs_that_write_in_one_place_take_turns_and_others_pass_them() -> None:
-    desk = Desk(slots=4)
-    await desk.opened("a", "b", automation="workspace-write")
-    await desk.opened("c", automation="workspace-write", workspace="/srv/other")
-    await desk.opened("d", automation="read-only")
-    async with desk.serving():
-        assert desk.under_way == ["a", "c", "d"]
-        await desk.ends("c")
-        assert desk.under_way == ["a", "d"]
-        await desk.ends("a")
-        assert desk.under_way == ["d", "b"]
-
-
-async def test_a_run_in_a_copy_of_its_own_waits_for_nobody() -> None:
-    desk = Desk()
-    job = a_job("b", automation="full")
-    await desk.opened("a", automation="full")
-    await desk.journal.open(a_request(_id("b"), job=job, staged=True, workspace="/cache/copies/b/app"))
-    async with desk.serving():
-        assert desk.under_way == ["a", "b"]
-
-
-async def test_a_run_whose_every_write_a_person_allows_writes_like_any_other() -> None:
-    desk = Desk()
-    await desk.opened("a", automation="workspace-write")
-    await desk.journal.open(a_request(_id("b"), job=a_job("b"), level=ApprovalLevel.ASK))
-    async with desk.serving():
-        assert desk.under_way == ["a"]
-
-
-async def test_a_waiting_writer_keeps_its_place() -> None:
-    desk = Desk(slots=3)
-    await desk.opened("a", "b", automation="full")
-    async with desk.serving():
-        await desk.opened("c", automation="full")
-        desk.bells.work()
-        await desk.settled()
-        await desk.ends("a")
-        assert desk.under_way == ["b"]
-        await desk.ends("b")
-        assert desk.under_way == ["c"]
 
 
 async def test_a_run_that_cannot_be_advanced_is_tried_ever_later_and_holds_no_slot() -> None:

@@ -29,7 +29,7 @@ from kova_auto.core.ids import CallId, DeliveryId, JobName, RunId, blob_hash
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ModelReply, TextPart, Usage
 from kova_auto.core.pausing import Pause
-from kova_auto.core.ports import Agenda, Journal, Ready, Views
+from kova_auto.core.ports import Agenda, Journal, Views
 from kova_auto.core.run import RunState, opened
 from kova_auto.core.view import approval_rows, delivery_rows, run_row, usage_rows
 from tests.doubles.journal import MemoryJournal
@@ -165,9 +165,7 @@ async def test_the_agenda_says_when_the_next_run_goes_on_and_where_the_ready_one
     await a_run(journal, "expires@1", *asks(expires="18:00:00"))
     await a_run(journal, "early@1", clock="05:00:00")
 
-    assert await views.agenda(at("07:00:00")) == Agenda(
-        (Ready(RunId("early@1"), "/srv/app", "agent", "read-only"),), at("18:00:00")
-    )
+    assert await views.agenda(at("07:00:00")) == Agenda((RunId("early@1"),), at("18:00:00"))
     assert (await views.agenda(at("18:00:00"))).wake_at is None
 
 

@@ -16,7 +16,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event, inspect, make_url, text
 
 from kova_auto.core.errors import JournalError
-from kova_auto.core.event import ModelCallFailed
+from kova_auto.core.event import ModelCallFailed, RunAcquired
 from kova_auto.core.ledger import Occurrence
 from kova_auto.core.pausing import JobMark
 from kova_auto.core.run import opened
@@ -26,7 +26,7 @@ from kova_auto.store.migrate import config_for
 from kova_auto.store.schema import REVISION, create_tables, ensure_schema
 from kova_auto.store.store import open_store
 from kova_auto.store.tables import METADATA
-from tests.support import ROOT
+from tests.support import ROOT, a_job, a_request, at
 from tests.walks import a_talkative_request, walk
 
 
@@ -124,6 +124,33 @@ async def test_what_was_used_before_there_was_a_table_for_it_is_counted(engine: 
     await store.close()
 
     assert {row.attempt for row in before} > {1}
+    assert (after, differences) == (before, [])
+
+
+async def test_runs_that_were_under_way_have_their_workspaces(engine: Engine, place: str) -> None:
+    store = open_store(place, create=True)
+    jobs = {
+        "writes": a_job("writes", automation="workspace-write"),
+        "reads": a_job("reads"),
+        "queued": a_job("queued", automation="full"),
+        "copies": a_job("copies", automation="full", isolation="copy", workspace="/srv/app"),
+    }
+    for name, job in jobs.items():
+        place_of = {"workspace": "/cache/copies/1/app"} if name == "copies" else {}
+        state, _ = await store.journal.open(a_request(f"{name}@1", job=job, **place_of))
+        if name != "queued":
+            await store.journal.append(state, RunAcquired(at=at("06:00:01"), epoch=1, worker="one"))
+    before = await store.views.holds()
+    await store.close()
+    with engine.connect() as connection:
+        command.downgrade(config_for(connection), "0002")
+        connection.commit()
+
+    store = open_store(place, create=False)
+    after, differences = await store.views.holds(), await store.compare_views()
+    await store.close()
+
+    assert [hold.run_id for hold in before] == ["writes@1"]
     assert (after, differences) == (before, [])
 
 

@@ -66,7 +66,7 @@ def is_due(trigger: Trigger, cursor: datetime, now: datetime) -> bool:
     return (soonest is not None and soonest <= now) or cursor - now > SET_BACK
 
 
-def plan(trigger: Trigger, cursor: datetime, now: datetime, policy: Policy, *, running: int) -> Plan:
+def plan(trigger: Trigger, cursor: datetime, now: datetime, policy: Policy, *, running: int, busy: str = "") -> Plan:
     """Return what becomes of the instants from `cursor`, excluded, to `now`, included.
 
     Args:
@@ -76,6 +76,7 @@ def plan(trigger: Trigger, cursor: datetime, now: datetime, policy: Policy, *, r
             wrong before, and the schedule begins anew.
         policy: Of the job: `missed`, `missed_window`, `missed_max`, `start_deadline`, `overlap`, `max_parallel`.
         running: Runs of the job that have not finished.
+        busy: Who has the workspace to itself, where another job's run does; empty where it is free.
 
     Source: reference, "Policy model", exact meaning.
     """
@@ -88,7 +89,7 @@ def plan(trigger: Trigger, cursor: datetime, now: datetime, policy: Policy, *, r
     left_out = latest_fire(trigger, cursor, wanted[0] - _TICK) if wanted else backlog
     due = [] if left_out.latest is None else [_missed(trigger, cursor, left_out, _why(policy, wanted))]
     for nominal in wanted:
-        due.append(_gate(nominal, policy, running))
+        due.append(_gate(nominal, policy, running, busy))
         running += due[-1].runs
     return Plan(backlog.latest, tuple(due))
 
@@ -140,8 +141,10 @@ def _why(policy: Policy, wanted: tuple[datetime, ...]) -> str:
     return "policy.missed = skip" if policy.missed == "skip" else "outside_window"
 
 
-def _gate(nominal: datetime, policy: Policy, running: int) -> Due:
+def _gate(nominal: datetime, policy: Policy, running: int, busy: str) -> Due:
     limit = policy.max_parallel if policy.overlap == "allow" else 1
     if running >= limit:
         return Due(nominal, OccurrenceStatus.SKIPPED, "overlap")
+    if busy and policy.overlap == "skip":
+        return Due(nominal, OccurrenceStatus.SKIPPED, busy)
     return Due(nominal, OccurrenceStatus.RAN)

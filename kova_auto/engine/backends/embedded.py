@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from kova_auto.core.errors import JournalError
 from kova_auto.core.ids import RunId
-from kova_auto.core.ports import Clock, Ready, Views
+from kova_auto.core.ports import Clock, Views
 from kova_auto.engine.bells import Bells, Ear, heard
 from kova_auto.engine.dispatch import Advance, Advanced
 
@@ -37,7 +37,6 @@ class Embedded:
         """Look for work in `views`, whenever a bell rings or an instant comes."""
         self._views, self._clock, self._bells = views, clock, bells
         self._tasks: dict[RunId, asyncio.Task[Advanced]] = {}
-        self._writers: dict[str, RunId] = {}
         self._busy: dict[RunId, _Busy] = {}
 
     def submit(self, run_id: RunId) -> None:
@@ -75,35 +74,27 @@ class Embedded:
         waits = [instant - now for instant in instants if instant and instant > now]
         return min(max(min(waits, default=LONGEST_NAP), SHORTEST_NAP), LONGEST_NAP)
 
-    def _start_what_can_go(self, ready: Sequence[Ready], advance: Advance, slots: int, now: datetime) -> None:
+    def _start_what_can_go(self, ready: Sequence[RunId], advance: Advance, slots: int, now: datetime) -> None:
         """Fill the free slots, oldest first; a slot that becomes free later rings."""
-        still = {run.run_id for run in ready} if self._busy else frozenset[RunId]()
+        still = frozenset(ready) if self._busy else frozenset[RunId]()
         self._busy = {run_id: busy for run_id, busy in self._busy.items() if run_id in still}
-        for run in ready:
+        for run_id in ready:
             if len(self._tasks) >= slots:
                 return
-            if self._may_be_tried(run.run_id, now) and self._may_write(run):
-                self._start(run, advance)
+            if self._may_be_tried(run_id, now):
+                self._start(run_id, advance)
 
     def _may_be_tried(self, run_id: RunId, now: datetime) -> bool:
         busy = self._busy.get(run_id)
         return run_id not in self._tasks and (busy is None or busy.until <= now)
 
-    def _may_write(self, run: Ready) -> bool:
-        """Say whether no other run that writes has the workspace: in place, one at a time."""
-        return not _writes(run) or self._writers.get(run.workspace, run.run_id) == run.run_id
+    def _start(self, run_id: RunId, advance: Advance) -> None:
+        task = asyncio.ensure_future(advance(run_id))
+        self._tasks[run_id] = task
+        task.add_done_callback(lambda _: self._ended(run_id, task))
 
-    def _start(self, run: Ready, advance: Advance) -> None:
-        if _writes(run):
-            self._writers[run.workspace] = run.run_id
-        task = asyncio.ensure_future(advance(run.run_id))
-        self._tasks[run.run_id] = task
-        task.add_done_callback(lambda _: self._ended(run.run_id, run.workspace, task))
-
-    def _ended(self, run_id: RunId, workspace: str, task: asyncio.Future[Advanced]) -> None:
+    def _ended(self, run_id: RunId, task: asyncio.Future[Advanced]) -> None:
         del self._tasks[run_id]
-        if self._writers.get(workspace) == run_id:
-            del self._writers[workspace]
         if not task.cancelled() and (task.exception() or task.result() in _NOT_AT_ONCE):
             self._hold_back(run_id)
         else:
@@ -115,7 +106,3 @@ class Embedded:
         times = self._busy[run_id].times + 1 if run_id in self._busy else 1
         wait = min(AGAIN * 2 ** min(times - 1, 10), LONGEST_NAP)
         self._busy[run_id] = _Busy(times, self._clock.now() + wait)
-
-
-def _writes(run: Ready) -> bool:
-    return run.level != "read-only" and run.mode in {"agent", "goal"}
