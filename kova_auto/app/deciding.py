@@ -26,8 +26,9 @@ def decided(state: RunState, call_id: CallId, said: Said, now: datetime) -> Appr
     if call.approval is None:
         msg = f"call {call_id} of run {state.run_id} waits for nobody"
         raise IllegalEventError(msg)
-    if call.awaits_person:
-        _fits(call, said)
+    if call.decision or not call.awaits_person:
+        raise IllegalEventError(_too_late(state, call))
+    _fits(call, said)
     kept = call.approval.offer if said.decision is Decision.REMEMBER else Standing()
     return ApprovalDecided(
         at=now,
@@ -39,6 +40,15 @@ def decided(state: RunState, call_id: CallId, said: Said, now: datetime) -> Appr
         answers=said.answers,
         remembered=kept,
     )
+
+
+def _too_late(state: RunState, call: CallState) -> str:
+    """Say who was first, and what has become of the run since."""
+    first = call.decision
+    answered = f"{first.by} has answered already ({first.decision}, {first.at:%Y-%m-%d %H:%M:%SZ})" if first else ""
+    run = f"call {call.call.id} of run {state.run_id}, job {state.job.name}"
+    since = f"the run has ended: {state.finished.outcome}" if state.finished else f"the run is {state.execution}"
+    return f"{answered or 'it waits for nobody any more'}: {run}; {since}"
 
 
 def _fits(call: CallState, said: Said) -> None:

@@ -94,7 +94,9 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
     providers, endpoints = Providers(settings.providers, vault), Endpoints(settings, vault)
     models, copies = Models(providers, settings.weights_dir), Copies(places.work)
     worker = f"{socket.gethostname()}:{os.getpid()}"
-    courier = Courier(store.journal, store.views, clock, exchange, endpoints.target, vault.redact, bells.told, worker)
+    courier = Courier(
+        store.journal, store.views, clock, exchange, endpoints.target, vault.redact, bells.told, bells.asked, worker
+    )
     server = Discovery(providers, clock) if settings.discover else nobody
     past = Past(store.journal, store.views, _zones(settings))
     permissions = permissions_of(settings, environ)

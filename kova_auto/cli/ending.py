@@ -33,12 +33,20 @@ async def see_through(through: Through, attendant: Attendant | None = None) -> i
         if not await through.to_rest():
             line(f"left as it is: run {through.run_id} goes on under the next service (kova-auto serve)")
             return INTERRUPTED
-        if attendant is None or not await attendant.attend(through):
+        if attendant is not None and await attendant.attend(through):
+            continue
+        await through.to_told()
+        if not _goes_on(through.account.state):
             break
-    await through.to_told()
     for text in _left(through):
         line(text)
     return INTERRUPTED if through.presses.once.is_set() else code_of(through.account.state)
+
+
+def _goes_on(state: RunState) -> bool:
+    """Say whether a run that waited need wait no more: nobody could be asked, and its job does not insist."""
+    is_left = state.finished is None and state.job.approval.on_unreachable == "deny"
+    return is_left and any(state.unreached(call) for call in state.pending)
 
 
 def code_of(state: RunState) -> int:

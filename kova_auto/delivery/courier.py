@@ -22,7 +22,7 @@ from kova_auto.core.event import DeliveryFinished, DeliveryStarted
 from kova_auto.core.ids import EndpointName, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.net.http import Exchange
-from kova_auto.core.owed import OPEN, DeliveryStatus
+from kova_auto.core.owed import OPEN, Cause, DeliveryStatus
 from kova_auto.core.ports import Clock, Journal, Views
 from kova_auto.core.view import DeliveryRow
 from kova_auto.delivery.parcel import Duty, Packing, Targets, duty_of
@@ -46,6 +46,7 @@ class Courier:
             ConfigError where a secret of it cannot be had.
         redact: Takes configured secrets out of what is sent.
         told: Called after each fact, so that who follows the run sees it.
+        asked: Called in its place where the run itself may go on now: a request for an approval came to nothing.
         lease: For one attempt; longer than any endpoint's time limit.
     """
 
@@ -56,6 +57,7 @@ class Courier:
     targets: Targets
     redact: Callable[[str], str]
     told: Callable[[RunId], None]
+    asked: Callable[[RunId], None]
     worker: str
     lease: timedelta = LEASE
     _paused: dict[str, datetime] = field(default_factory=dict)
@@ -232,4 +234,5 @@ class Courier:
             next_at=state.next_at,
         )
         await self.journal.append(duty.state, finished)
-        self.told(duty.state.run_id)
+        in_vain = duty.owed.cause is Cause.APPROVAL and state.status is not DeliveryStatus.DELIVERED
+        (self.asked if in_vain else self.told)(duty.state.run_id)

@@ -62,6 +62,7 @@ class Desk:
 
         return Courier(
             self.journal, self.journal, self.clock, self, self.target, lambda text: text.replace("hunter2", "…"), told,
+            told,
             worker,
         )  # fmt: skip
 
