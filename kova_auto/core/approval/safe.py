@@ -25,7 +25,7 @@ from kova_auto.core.approval.safe_commands import COMMANDS, Commands
 from kova_auto.core.approval.safe_git import GLOBAL
 from kova_auto.core.approval.safe_kinds import Kind
 from kova_auto.core.approval.safe_table import Reader, reader
-from kova_auto.core.approval.safe_words import Place, is_below, leads_away, names_files, names_kernel
+from kova_auto.core.approval.safe_words import Place, is_below, names_files, names_kernel
 from kova_auto.core.approval.shell.lexer import lex
 from kova_auto.core.approval.shell.rule import Rule, matches, parse_rule
 from kova_auto.core.approval.shell.word import Lexed, Segment, Word
@@ -53,15 +53,23 @@ def read_only(command: str, commands: Commands = COMMANDS) -> str | None:
 
     A listed command may still read any file that its confinement shows it.
     """
-    names: dict[str, None] = {}
+    names = listed(command, commands)
+    known = [name for name in dict.fromkeys(names) if name is not None]
+    return ", ".join(known) if known and None not in names else None
+
+
+def listed(command: str, commands: Commands = COMMANDS) -> tuple[str | None, ...]:
+    """Return the name by which each simple command is listed where it stands, in order, None for one that is not.
+
+    Empty where the command is not read.
+    """
+    names: list[str | None] = []
     place = Place.HERE
     for segment in _segments(command):
         known = _known(segment, commands)
-        if known is None or not _only_reads(known, place):
-            return None
-        names[known.name] = None
-        place = _behind(known, place)
-    return ", ".join(names) or None
+        names.append(known.name if known and _only_reads(known, place) else None)
+        place = _behind(segment, place)
+    return tuple(names)
 
 
 def hardened(rules: Iterable[str], command: str) -> bool:
@@ -106,13 +114,12 @@ def _known(segment: Segment, commands: Commands) -> Known | None:
     return None
 
 
-def _behind(known: Known, place: Place) -> Place:
+def _behind(segment: Segment, place: Place) -> Place:
     """Return where the commands behind this one run; a `cd` in parentheses counts as if it stood without."""
-    if known.name != "cd":
+    if segment.words[0].raw != "cd":
         return place
-    targets = [word.value for word in known.arguments if not word.value.startswith("-")]
-    is_below = place is not Place.AWAY and bool(targets) and not any(map(leads_away, targets))
-    return Place.BELOW if is_below else Place.AWAY
+    targets = [word for word in segment.words[1:] if not word.value.startswith("-")]
+    return Place.BELOW if place is not Place.AWAY and targets and all(map(is_below, targets)) else Place.AWAY
 
 
 def _only_reads(known: Known, place: Place) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kova_auto.core.approval.policy import Grant, Origin
 from kova_auto.core.approval.rules import Coverage, coverage
-from kova_auto.core.approval.safe import read_only
+from kova_auto.core.approval.safe import hardened
 from kova_auto.core.approval.shell.remember import offer
 
 COVERED = "covered"
@@ -20,7 +20,7 @@ class Trial:
 
     Attributes:
         match: The rules cover every part of it.
-        safe: It only reads, by construction, whatever the rules say.
+        safe: It only reads, by construction, and no rule leaves open what its program is told to do.
         remember: What "allow and remember" would store, in the order of the command; None where it is not offered.
         reason: `covered`, `no_rule`, or the code of why the command is not read.
     """
@@ -33,10 +33,11 @@ class Trial:
 
 def trial(command: str, rules: Iterable[str]) -> Trial:
     """Return what would come of a command under these rules; a rule that can never match counts as none."""
-    found = coverage((Grant(rule, Origin.JOB) for rule in rules), command)
+    texts = tuple(rules)
+    found = coverage((Grant(rule, Origin.JOB) for rule in texts), command)
     return Trial(
         match=found.covered,
-        safe=read_only(command) is not None,
+        safe=hardened(texts, command),
         remember=offer(command).texts or None,
         reason=_reason(found),
     )

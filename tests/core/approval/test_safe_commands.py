@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kova_auto.core.approval.safe import hardened, read_only, stays_below
+from kova_auto.core.approval.safe import hardened, listed, read_only, stays_below
 
 
 @pytest.mark.parametrize(
@@ -249,6 +249,11 @@ def test_behind_a_cd_only_what_asks_no_settings_is_known() -> None:
         None,
     ]
     assert read_only("git log && cd src && ls") == "git log, cd, ls"
+
+
+def test_each_part_is_judged_where_it_stands() -> None:
+    assert listed("git log | less; cd $X && git log; ls") == ("git log", None, None, None, "ls")
+    assert listed("git log 'a") == ()
 
 
 @pytest.mark.parametrize(

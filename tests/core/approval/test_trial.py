@@ -12,6 +12,8 @@ from kova_auto.core.approval.trial import Trial, trial
     [
         ("git log -3", ["git log *"], Trial(match=True, safe=True, remember=("git log *",), reason="covered")),
         ("ls -la", [], Trial(match=False, safe=True, remember=("ls *",), reason="no_rule")),
+        ("sed -n 1p a", [], Trial(match=False, safe=True, remember=None, reason="no_rule")),
+        ("sed -n 1p a", ["sed -n *"], Trial(match=True, safe=False, remember=None, reason="covered")),
         ("npm test", ["*", ""], Trial(match=False, safe=False, remember=("npm test *",), reason="no_rule")),
         ("node x.js", ["node *"], Trial(match=True, safe=False, remember=None, reason="covered")),
         ("npm test > x", ["npm *"], Trial(match=False, safe=False, remember=None, reason="redirect")),
