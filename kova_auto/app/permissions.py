@@ -30,6 +30,7 @@ from kova_auto.settings.model import Settings
 
 LOG = logging.getLogger(__name__)
 _FOLDER: Final = "permissions"
+_SAID: Final = 1000
 
 
 class Standings(NamedTuple):
@@ -82,6 +83,8 @@ class Permissions:
         found = self.survey(workspace)
         for problem in found.problems:
             if problem.sentence not in self._said:
+                if len(self._said) >= _SAID:
+                    self._said.clear()
                 self._said.add(problem.sentence)
                 LOG.warning("%s", problem.sentence)
         return Standings(found.user.standing, found.here.standing, found.proposed, found.problems)

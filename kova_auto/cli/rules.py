@@ -127,6 +127,11 @@ def add(
     if not new:
         say(f"nothing new: that was allowed {_where(place)} already")
     _warn(wanted)
+    if place and job is None and place not in permissions.workspaces():
+        complain(
+            f"no job of {settings.jobs_dir} works in {place} yet; --workspace, --job or --user names another place",
+            "note",
+        )
 
 
 @app.command("forget", help=_FORGET, short_help="Take back what was allowed.")

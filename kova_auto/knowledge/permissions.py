@@ -110,7 +110,11 @@ class PermissionFiles:
             text = read_beneath(top, FOLDER, FILE)
             return None if text is None else parse_permissions(text, str(path))
 
-        return _said(path, read, ground, lambda text, _: allowed(find(ground.meant(text)), refuses))
+        def followed(text: str, _: Document) -> Path:
+            # Where no root may be, looking may already do harm: a network's file system is mounted by a look.
+            return allowed(find(allowed(ground.meant(text), refuses)), refuses)
+
+        return _said(path, read, ground, followed)
 
     def ignored(self, workspace: Path) -> Path | None:
         """Return the file of Kova's own grants that is there and is not read; None where there is none."""

@@ -60,7 +60,7 @@ def find(path: Path) -> Path:
 
 
 def allowed(root: Path, refuses: Refuses) -> Path:
-    """Return a canonical directory that may be a write root.
+    """Return a path that may be a write root, if it is canonical; nothing is looked up for it.
 
     Raises:
         ConfigError: It may not be one.
@@ -77,10 +77,10 @@ def usable(root: Path, refuses: Refuses) -> Path:
     Raises:
         ConfigError: It is not.
     """
-    real = find(root)
+    real = find(allowed(root, refuses))
     if real != root:
         raise _wrong(root, "is reached by a symbolic link, which may lead elsewhere tomorrow", f"write {real}")
-    return allowed(root, refuses)
+    return root
 
 
 def identity(root: Path) -> str:

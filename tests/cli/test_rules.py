@@ -89,6 +89,14 @@ def test_what_is_added_for_the_user_counts_everywhere(home: Home) -> None:
     assert entries(listed(home)) == []
 
 
+def test_a_workspace_in_which_no_job_works_is_noted(home: Home) -> None:
+    home.job("nightly", f'prompt = "Look."\nworkspace = "{home.path}/app"\n')
+    here = run(home, "add", "echo *")
+    other = home.run("rules", "add", "echo *", "--workspace", str(home.path / "other"))
+    where = f"no job of {home.jobs} works in {home.path}/other yet"
+    assert (here.stderr, other.stderr) == ("", f"note: {where}; --workspace, --job or --user names another place\n")
+
+
 def test_the_same_thing_twice_is_nothing_new(home: Home) -> None:
     run(home, "add", "git log *")
     result = run(home, "add", "git log *")

@@ -85,6 +85,14 @@ def test_a_root_that_a_project_proposes_is_shown_as_what_it_leads_to(ground: Gro
     assert project(ground).standing.write_roots == (str(ground.shared), str(ground.home / "src"))
 
 
+def test_a_directory_that_may_be_no_root_is_not_even_looked_for(ground: Ground) -> None:
+    value = {"writeRoots": ["/net/host/x", "../none"]}
+    ground.user_says(value), ground.project_says(value)
+    for ask in (ground.files.said_by_user, ground.files.said_by_project):
+        found = ask(ground.app, lambda root: f"{root} is no place")
+        assert ["cannot be used" in line for line in said(found)] == [False, False]
+
+
 def test_a_broken_file_of_the_user_grants_nothing_and_says_so(ground: Ground) -> None:
     ground.user_says("{")
     found = ground.files.said_by_user(ground.app, nothing_against)

@@ -18,6 +18,7 @@ from kova_auto.core.approval.floor import control_of, lies_in
 _SYSTEM = (
     "/Applications",
     "/Library",
+    "/Network",
     "/System",
     "/bin",
     "/boot",
@@ -28,6 +29,7 @@ _SYSTEM = (
     "/lib64",
     "/libx32",
     "/lost+found",
+    "/net",
     "/nix",
     "/private/etc",
     "/proc",
