@@ -23,11 +23,7 @@ def card(known: CallState, zone: ZoneInfo) -> Iterator[str]:
     if known.verdict and known.verdict.question:
         yield from questions(known)
     else:
-        arguments = known.call.unparsed or json.dumps(known.call.args, indent=2, ensure_ascii=False)
-        yield f"arguments: {clean(arguments)}"
-    if known.verdict:
-        yield f"why: {clean(known.verdict.reason)} ({known.verdict.rule})"
-    yield from _consequences(known)
+        yield from _deed(known)
     yield from _answer(known, zone)
 
 
@@ -44,6 +40,15 @@ def questions(known: CallState) -> Iterator[str]:
             if isinstance(option, dict):
                 about = f": {one_line(str(option['description']), 300)}" if option.get("description") else ""
                 yield f"  {choice}. {one_line(str(option.get('title', '')), 200)}{about}"
+
+
+def _deed(known: CallState) -> Iterator[str]:
+    """Yield what a call would do, why it is not simply done, and what an answer would change."""
+    arguments = known.call.unparsed or json.dumps(known.call.args, indent=2, ensure_ascii=False)
+    yield f"arguments: {clean(arguments)}"
+    if known.verdict:
+        yield f"why: {clean(known.verdict.reason)} ({known.verdict.rule})"
+    yield from _consequences(known)
 
 
 def _consequences(known: CallState) -> Iterator[str]:

@@ -90,7 +90,7 @@ def _of_others(event: Event, state: RunState, ink: Ink) -> Iterator[str]:
         case ApprovalRequested():
             yield ink(f"    waits for a person: call {event.call_id}", YELLOW)
         case ApprovalDecided():
-            said = "refused" if event.decision is Decision.DENY else "allowed"
+            said = _said(event)
             note = f": {one_line(event.note, _LONGEST)}" if event.note else ""
             yield f"    {said} by {one_line(event.by, _VALUE)}{note}"
         case WorkspaceAwaited():
@@ -115,9 +115,21 @@ def _opened(event: RunRequested, ink: Ink) -> str:
     return f"run {ink(event.run_id, bold=True)}  {' · '.join(facts)}"
 
 
+def _said(event: ApprovalDecided) -> str:
+    if event.decision is Decision.DENY:
+        return "refused"
+    if event.answers:
+        return "answered"
+    if event.args is not None:
+        return "allowed, with other arguments,"
+    return "allowed for good" if event.remembered else "allowed"
+
+
 def _has_waited(event: RunAcquired, state: RunState) -> bool:
     """Say whether a run is only taken up after a wait that has been told already."""
-    return not event.lease_broken and state.failure is not None and state.failure.retry_at is not None
+    answered = any(call.decision and not call.result for call in map(state.call, state.open_calls))
+    busy = state.failure is not None and state.failure.retry_at is not None
+    return not event.lease_broken and (answered or busy)
 
 
 def _unpriced(event: RunRequested, ink: Ink) -> Iterator[str]:
