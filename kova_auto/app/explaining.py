@@ -1,0 +1,215 @@
+"""Explain verdicts as a run of a job would come to them, with nothing of a service but its tools."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from pydantic import JsonValue
+
+from kova_auto.app.permissions import permissions_of
+from kova_auto.app.places import places_of
+from kova_auto.app.specimens import plain_arguments, specimens
+from kova_auto.app.tooling import tooling_of
+from kova_auto.app.vault import Vault
+from kova_auto.core.approval.adjudicate import adjudicate
+from kova_auto.core.approval.explanation import Explanation, Settled, explain, settled
+from kova_auto.core.approval.levels import ApprovalLevel, Mode, Verdict
+from kova_auto.core.approval.policy import Policy
+from kova_auto.core.consent import Standing
+from kova_auto.core.errors import ConfigError, JournalError
+from kova_auto.core.event import Event, RunRequested
+from kova_auto.core.ids import BlobHash, CallId, RunId
+from kova_auto.core.job import Job
+from kova_auto.core.judged import judged_calls
+from kova_auto.core.message import ToolCall, ToolSpec
+from kova_auto.core.net.http import FailureKind, HttpFailure, HttpRequest
+from kova_auto.core.policy import policy_of
+from kova_auto.core.tool import CallFacts, Scene
+from kova_auto.core.value import Value
+from kova_auto.settings.model import Settings
+from kova_auto.tools.toolbox import LocalToolbox
+
+_RUN, _CALL = RunId("explain"), CallId("1.1")
+
+
+class Specimen(Value):
+    """Hold one call of a survey, and what may happen to it.
+
+    Attributes:
+        shown: The one of its arguments that matters, as text; empty where none does.
+    """
+
+    tool: str
+    shown: str
+    arguments: dict[str, JsonValue]
+    explanation: Explanation
+
+
+class Rejudged(Value):
+    """Hold a recorded call whose ruling would be another one today.
+
+    Attributes:
+        then: As it is journaled.
+        settled: What would become of it today.
+    """
+
+    run_id: RunId
+    call_id: CallId
+    tool: str
+    arguments: dict[str, JsonValue]
+    then: Verdict
+    now: Verdict
+    settled: Settled
+
+
+@dataclass(frozen=True, slots=True)
+class Explainer:
+    """Explain what a run of one job may do.
+
+    Attributes:
+        policy: Which a run that began now would be under.
+        user: What the user's own permission file allows.
+        remembered: What this machine allowed for the job's workspace.
+    """
+
+    toolbox: LocalToolbox
+    job: Job
+    policy: Policy
+    user: Standing
+    remembered: Standing
+    home: str
+    now: datetime
+
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """Return every tool there is, whatever the job's mode."""
+        scene = self._scene(self.policy)
+        found = [spec for mode in Mode for spec in self.toolbox.specs(scene, mode)]
+        return tuple({spec.name: spec for spec in found}.values())
+
+    def arguments(self, tool: str, text: str) -> dict[str, JsonValue]:
+        """Return the arguments that a person means by a plain text, as a path or a command.
+
+        Raises:
+            ConfigError: The tool has no argument that this could be.
+        """
+        spec = next((spec for spec in self.specs() if spec.name == tool), None)
+        found = plain_arguments(spec, text) if spec else {}
+        if found is None:
+            message = f"wanted a JSON object for {tool}, found {text!r}"
+            raise ConfigError(message, key="ARGS", hint='for example \'{"name": "value"}\'')
+        return found
+
+    async def explain(self, tool: str, args: Mapping[str, JsonValue], tainted_by: str = "") -> Explanation:
+        """Explain one call."""
+        call = ToolCall(id=_CALL, tool=tool, args=dict(args))
+        return explain(await self._facts(call, self.policy, tainted_by), self.policy)
+
+    async def survey(self, tainted_by: str = "") -> tuple[Specimen, ...]:
+        """Explain a call of every tool for each way in which it may be judged under this policy."""
+        found: dict[tuple[object, ...], Specimen] = {}
+        for spec in self.specs():
+            for shown, args in specimens(spec, self.policy, self.home):
+                told = await self.explain(spec.name, args, tainted_by)
+                alike = (spec.name, told.verdict.rule, *((path.zone, path.writes) for path in told.paths))
+                found.setdefault(alike, Specimen(tool=spec.name, shown=shown, arguments=args, explanation=told))
+        return tuple(found.values())
+
+    async def rejudged(self, events: Sequence[Event]) -> tuple[int, tuple[Rejudged, ...]]:
+        """Judge the calls of a recorded run as a run of the job as it is today would; return how many there are.
+
+        Each is judged where the job's workspace is today, with the rules of today.
+        """
+        request = events[0]
+        if not isinstance(request, RunRequested):
+            return 0, ()
+        policy = self._policy(request.level)
+        calls, changed = tuple(judged_calls(events)), []
+        for known in calls:
+            args = _moved(known.call.args, request.workspace, self.job.workspace)
+            call = known.call.model_copy(update={"args": args})
+            verdict = adjudicate(await self._facts(call, policy, known.tainted_by), policy)
+            if verdict.ruling is not known.verdict.ruling:
+                changed.append(
+                    Rejudged(
+                        run_id=request.run_id,
+                        call_id=call.id,
+                        tool=call.tool,
+                        arguments=args,
+                        then=known.verdict,
+                        now=verdict,
+                        settled=settled(verdict, policy),
+                    )
+                )
+        return len(calls), tuple(changed)
+
+    def _policy(self, level: ApprovalLevel | None) -> Policy:
+        return policy_of(self.job, level, user=self.user, remembered=self.remembered)
+
+    async def _facts(self, call: ToolCall, policy: Policy, tainted_by: str) -> CallFacts:
+        return replace(await self.toolbox.facts(call, self._scene(policy)), tainted_by=tainted_by)
+
+    def _scene(self, policy: Policy) -> Scene:
+        return Scene(
+            run_id=_RUN,
+            call_id=_CALL,
+            job=self.job,
+            workspace=self.job.workspace,
+            now=self.now,
+            left_s=self.job.limits.timeout.total_seconds(),
+            level=policy.level,
+            write_roots=policy.write_roots,
+        )
+
+
+@asynccontextmanager
+async def explaining(
+    settings: Settings, environ: Mapping[str, str], job: Job, now: datetime, level: ApprovalLevel | None = None
+) -> AsyncIterator[Explainer]:
+    """Give what explains a job's verdicts; neither a database nor a service is asked.
+
+    Args:
+        settings: Of the service.
+        environ: Of this process.
+        job: As it is in effect.
+        now: The present instant, UTC.
+        level: Of an attended run; None explains a run that nobody attends.
+
+    Raises:
+        ConfigError: There is no place for what confinement is proven with.
+    """
+    places, nothing = places_of(settings, environ), _Nothing()
+    tooling = tooling_of(places, environ, Vault(settings, environ), nothing, nothing)
+    try:
+        standing = await asyncio.to_thread(permissions_of(settings, environ).standing, job.workspace)
+        policy = policy_of(job, level, user=standing.user, remembered=standing.remembered)
+        yield Explainer(tooling.toolbox, job, policy, standing.user, standing.remembered, str(places.home), now)
+    finally:
+        await tooling.commands.close()
+        tooling.roots.close()
+
+
+class _Nothing:
+    """Stand for the journal and the network: finding out about a call asks neither."""
+
+    async def blob(self, key: BlobHash) -> bytes:
+        message = f"blob {key} is not read to explain a verdict"
+        raise JournalError(message)
+
+    async def exchange(self, request: HttpRequest) -> HttpFailure:
+        del request
+        return HttpFailure(FailureKind.POLICY, written=False, detail="nothing is sent to explain a verdict")
+
+
+def _moved(args: Mapping[str, JsonValue], old: str, new: str) -> dict[str, JsonValue]:
+    """Return arguments with the paths below a run's own workspace where they are below the job's."""
+
+    def moved(value: JsonValue) -> JsonValue:
+        if isinstance(value, str) and (value == old or value.startswith(f"{old}/")):
+            return new + value.removeprefix(old)
+        return value
+
+    return {name: moved(value) for name, value in args.items()}
