@@ -79,7 +79,7 @@ TOOLS: Mapping[str, Table] = {
     "cargo metadata": Table(
         f"{_CARGO} --no-deps --format-version=NUMBER --filter-platform=NAME",
         operands="NOTHING",
-        must=_CARGO_MUST,
+        must=f"{_CARGO_MUST} --offline+--no-deps",
         settings=True,
     ),
     "go list": Table(

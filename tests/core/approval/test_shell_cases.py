@@ -48,3 +48,24 @@ def test_what_a_rule_lets_through_is_hardened_as_the_case_says(case: Case) -> No
 def test_a_command_only_reads_as_the_case_says(case: Case) -> None:
     assert bool(read_only(case.command)) is case.wanted
     assert hardened((), case.command) is case.wanted
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "{}; touch x",
+        "touch x && {}",
+        "{} | tee x",
+        "{} >x",
+        "({} >x)",
+        "{} --no-such-option",
+        "{} $X",
+        "{} &",
+        "X=1 {}",
+        "{} 'a",
+    ],
+)
+def test_no_command_only_reads_with_something_more_in_it(shape: str) -> None:
+    # What is put behind a comment would be part of it.
+    safe = [case.command for case in (*SAFE, *MORE) if case.wanted and "#" not in case.command]
+    assert [command for command in safe if read_only(shape.format(command))] == []
