@@ -42,7 +42,16 @@ def test_the_list_of_jobs_knows_which_are_paused_and_imports_nothing_heavy(tmp_p
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["--version"], ["jobs", "--help"], ["jobs", "check", "nightly.toml"], ["jobs", "schema"]]
+    "arguments",
+    [
+        ["--help"],
+        ["--version"],
+        ["jobs", "--help"],
+        ["jobs", "check", "nightly.toml"],
+        ["jobs", "schema"],
+        ["rules", "list"],
+        ["rules", "test", "ls -l", "--rule", "ls *"],
+    ],
 )
 def test_a_light_command_imports_nothing_heavy(arguments: list[str], tmp_path: Path) -> None:
     (tmp_path / "nightly.toml").write_text(JOB)
