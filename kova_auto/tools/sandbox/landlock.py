@@ -63,7 +63,7 @@ def lacks(level: Level, version: int) -> tuple[str, ...]:
     always = (
         "mode, owner, times and attributes of files outside can be changed",
         "names, sizes and owners of hidden files can be asked for",
-        "other processes and their command lines are visible",
+        "other processes and their command lines are visible, and their priority and limits can be changed",
         "a process that leaves its group and clears its environment outlives the command",
         "there is no shared memory in /dev/shm, and directories above hidden places cannot be listed",
     )

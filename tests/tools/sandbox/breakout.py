@@ -35,7 +35,8 @@ LIMITS = Limits(timeout_s=30, grace_s=0.2)
 
 _HELD = (
     *(".git/config", ".git/config.worktree", ".git/commondir", ".git/info", ".git/hooks"),
-    *(".kova", ".npmrc", ".vscode", "AGENTS.md", ".github/workflows", "nested/.envrc", "sub/.git"),
+    *(".kova", ".npmrc", ".vscode", "AGENTS.md", ".github/workflows", "nested/.envrc", "sub/.git", "lib/.git"),
+    *(".KOVA", ".Git", "a/b/.vscode", "a/.npmrc", "nested/.NPMRC", ".git/objects/info/alternates"),
 )
 
 
@@ -73,11 +74,17 @@ class Scene:
         return self.top / "state"
 
     @property
+    def caches(self) -> Path:
+        return self.top / "service/caches"
+
+    @property
     def in_memory(self) -> Path:
         return Path("/dev/shm", self.top.name)
 
-    def confinement(self, level: Level) -> Confinement:
+    def variables(self) -> dict[str, str]:
+        """Return what tells a script where things are."""
         names = {"WS": self.workspace, "OUT": self.outside, "HIDDEN": self.home, "STATE": self.state}
+        names["CACHES"] = self.caches
         ports = {"TCP": self.tcp.getsockname()[1], "UDP": self.udp.getsockname()[1]}
         more = {
             "VICTIM": self.victim.pid,
@@ -86,28 +93,43 @@ class Scene:
             "CANARY": CANARY,
             "BROKE": BROKE,
         }
+        return {
+            "ABSTRACT": self.abstract.getsockname()[1:].decode(),
+            **GIT,
+            **PERSON,
+            **{name: str(value) for name, value in (names | ports | more).items()},
+        }
+
+    @property
+    def hidden(self) -> tuple[Path, ...]:
+        return (self.home, self.state, self.top / "service")
+
+    def confinement(self, level: Level) -> Confinement:
         return Confinement(
             level=level,
             workspace=self.workspace,
             temp=self.top / "temp",
             cwd=self.workspace,
-            cache=self.top / "cache",
+            cache=self.caches / "mine",
             write_roots=(self.top / "shared-lib",),
             read_roots=(self.outside,),
-            hidden=(self.home, self.state),
+            hidden=self.hidden,
             env={
                 "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
                 "LC_ALL": "C.UTF-8",
-                "ABSTRACT": self.abstract.getsockname()[1:].decode(),
-                **GIT,
-                **PERSON,
-                **{name: str(value) for name, value in (names | ports | more).items()},
+                **self.variables(),
             },
         )
 
     def photograph(self, *, whole_workspace: bool) -> dict[str, object]:
         """Return the state of everything that must stay as it is."""
-        trees = [self.outside, self.home, self.state, *([self.workspace] if whole_workspace else [])]
+        trees = [
+            self.outside,
+            self.home,
+            self.state,
+            self.caches / "other",
+            *([self.workspace] if whole_workspace else []),
+        ]
         seen = {
             str(path): _look(path) for tree in trees for path in [tree, *tree.rglob("*")] if not self._is_ours(path)
         }
@@ -119,9 +141,11 @@ class Scene:
         inside_home = self.workspace.is_relative_to(self.home)
         return inside_home and (path.is_relative_to(self.workspace) or self.workspace.is_relative_to(path))
 
-    def escaped(self, ended: Ended, *, level: Level) -> str:
-        """Say how somebody got out, empty where nobody did. At READING, the workspace must be as it was too."""
-        text = ended.output.text()
+    def escaped(self, text: str, *, level: Level) -> str:
+        """Say how somebody got out who printed this, empty where nobody did.
+
+        At READING, the workspace must be as it was too.
+        """
         after = self.photograph(whole_workspace=level is Level.READING)
         changed = sorted(name for name in self.before | after if self.before.get(name) != after.get(name))
         signs = {
@@ -141,9 +165,10 @@ def a_scene(*, in_home: bool = False, base: Path | None = None) -> Iterator[Scen
         top = Path(tempfile.mkdtemp(prefix="breakout-", dir=base or _roomy())).resolve()
         stack.callback(shutil.rmtree, top, ignore_errors=True)
         workspace = top / "home/src" if in_home else top / "workspace"
-        for name in ("home/.ssh", "state", "outside", "temp", "cache", "shared-lib"):
+        caches = ("service/caches/mine", "service/caches/other")
+        for name in ("home/.ssh", "state", "outside", "temp", "shared-lib", *caches):
             (top / name).mkdir(parents=True)
-        for name in ("home/.ssh/id", "state/journal", "outside/file"):
+        for name in ("home/.ssh/id", "state/journal", "outside/file", "service/caches/other/wheel"):
             (top / name).write_text(CANARY if not name.startswith("outside") else "as it was")
         a_repository(workspace)
         shared = Path(stack.enter_context(tempfile.NamedTemporaryFile("w", dir="/tmp", prefix="breakout-")).name)

@@ -78,6 +78,15 @@ async def test_control_files_that_a_command_added_are_told(scene: Scene, method:
     assert hidden_names(scene.workspace) == [".git", ".npmrc.refused", ".vscode.refused"]
 
 
+@pytest.mark.parametrize("method", METHODS)
+async def test_a_nested_control_file_is_not_exchanged_with_its_directory(scene: Scene, method: Method) -> None:
+    confinement, script = scene.confinement(Level.WORKSPACE), "mv nested aside; mkdir nested; echo x > nested/.envrc"
+    _, aside = await run(confiner_of(method, Level.WORKSPACE), confinement, script)
+
+    assert set(aside) >= {str(scene.workspace / "nested/.envrc")}
+    assert sorted(path.name for path in (scene.workspace / "nested").iterdir()) == [".envrc.refused"]
+
+
 @with_bwrap
 async def test_a_directory_of_job_files_below_a_root_is_not_written(scene: Scene) -> None:
     jobs = scene.workspace / "jobs"

@@ -1,4 +1,7 @@
-"""What a confined command must not be able to do, tried for real, by every method, as this user and a plain one."""
+"""What a confined command can do, and that what it cannot do holds for a plain user too; all tried for real.
+
+That no escape succeeds, at any level, and that the model is told so: `tests/tools/test_command_escapes.py`.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,6 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="confinement nee
 
 PLAIN_USER = 65534
 
-TRIED = [
-    pytest.param(escape, method, id=f"{method}-{escape.name}")
-    for method in methods_here()
-    for escape in ESCAPES
-    if method in escape.methods
-]
 ALLOWED = [
     pytest.param(everyday, method, id=f"{method}-{everyday.name}") for method in methods_here() for everyday in EVERYDAY
 ]
@@ -35,11 +32,6 @@ ALLOWED = [
 
 def test_this_machine_has_a_confinement() -> None:
     assert methods_here()
-
-
-@pytest.mark.parametrize(("escape", "method"), TRIED)
-async def test_an_escape_fails(escape: Escape, method: Method) -> None:
-    assert await try_escape(escape, method) == ""
 
 
 @pytest.mark.parametrize("escape", [pytest.param(one, id=one.name) for one in ESCAPES if one.harmless])
@@ -66,7 +58,7 @@ async def test_what_lies_beside_such_a_workspace_stays_hidden(method: Method) ->
         script = 'cat "$HIDDEN/.ssh/id"; echo x > "$HIDDEN/new"; echo x > ../new; ls ..; mv "$WS" "$HIDDEN/elsewhere"'
         ended = await attempt(scene, confiner_of(method, Level.WORKSPACE), Level.WORKSPACE, script)
 
-        assert scene.escaped(ended, level=Level.WORKSPACE) == ""
+        assert scene.escaped(ended.output.text(), level=Level.WORKSPACE) == ""
 
 
 @pytest.fixture(scope="module")
