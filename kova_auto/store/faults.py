@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -16,28 +15,35 @@ _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _CLOSED_TO_US = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}
 
 
-@contextmanager
-def database_errors(place: str) -> Iterator[None]:
+class DatabaseErrors:
     """Turn what the driver raises inside into a `JournalError` that names the database.
-
-    Args:
-        place: The file, or host and name, without a password.
 
     Raises:
         JournalBusyError: It may work later: locked, unreachable, or no room on the disk.
         JournalError: A person must look: damaged, not writable, or not what we expect.
     """
-    try:
-        yield
-    except sqlite3.Error as exc:
-        raise _sqlite_error(exc, place) from exc
-    except DBAPIError as exc:
-        if isinstance(exc.orig, sqlite3.Error):
-            raise _sqlite_error(exc.orig, place) from exc
-        raise _server_error(exc, place) from exc
-    except PoolTimeoutError as exc:
-        msg = f"no connection to the database {place} was free in time"
-        raise JournalBusyError(msg) from exc
+
+    __slots__ = ("_place",)
+
+    def __init__(self, place: str) -> None:
+        """Take the file, or host and name, without a password."""
+        self._place = place
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if kind is None:
+            return
+        if isinstance(error, sqlite3.Error):
+            raise _sqlite_error(error, self._place) from error
+        if isinstance(error, DBAPIError):
+            if isinstance(error.orig, sqlite3.Error):
+                raise _sqlite_error(error.orig, self._place) from error
+            raise _server_error(error, self._place) from error
+        if isinstance(error, PoolTimeoutError):
+            msg = f"no connection to the database {self._place} was free in time"
+            raise JournalBusyError(msg) from error
 
 
 def _sqlite_error(exc: sqlite3.Error, place: str) -> JournalError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from functools import partial
+from functools import partial, reduce
 from typing import TypeVar, cast
 
 from pydantic import ValidationError
@@ -15,7 +15,7 @@ from kova_auto.core.event import Event, RunRequested, dump
 from kova_auto.core.ids import BlobHash, RunId
 from kova_auto.core.job import Job
 from kova_auto.core.ports import Renewal, Unavailable
-from kova_auto.core.run import RunState, opened
+from kova_auto.core.run import RunState, apply, opened
 from kova_auto.core.state import replace
 from kova_auto.store import blobs as contents
 from kova_auto.store import facts, leases
@@ -23,7 +23,7 @@ from kova_auto.store.blobs import Blob
 from kova_auto.store.database import Database
 from kova_auto.store.drafts import Draft, Drafts
 
-_JOBS = 256
+_JOBS, _OPENED = 256, 1024
 Guard = Callable[[str], str]
 E = TypeVar("E", bound=Event)
 
@@ -35,21 +35,30 @@ class SqlJournal:
         """Take the guard: the last look at an event's JSON, which returns it without what must not be written."""
         self._database, self._guard, self._drafts = database, guard, Drafts()
         self._jobs: dict[str, Job] = {}
+        self._opened: dict[RunId, RunState] = {}
 
     async def open(self, event: RunRequested) -> tuple[RunState, bool]:
         """Open a run, or return the one of this id that is there already (then with False)."""
         event, text = guarded(event, self._guard)
-        if await self._database.write(partial(facts.open_run, event=event, text=text)):
-            return opened(event), True
-        return await self.load(event.run_id), False
+        if not await self._database.write(partial(facts.open_run, event=event, text=text)):
+            return await self.load(event.run_id), False
+        if len(self._opened) >= _OPENED:
+            self._opened.clear()
+        state = self._opened[event.run_id] = self._sharing(opened(event))
+        return state, True
 
     async def load(self, run_id: RunId) -> RunState:
-        """Fold a run."""
-        return self._sharing(await self._database.read(partial(facts.state_of, run_id=run_id)))
+        """Fold a run; of one that was opened here and is loaded for the first time, only what is newer is read."""
+        if (state := self._opened.pop(run_id, None)) is None:
+            return self._sharing(await self._database.read(partial(facts.state_of, run_id=run_id)))
+        since = await self._database.look(partial(facts.events, run_id=run_id, after=state.seq))
+        return reduce(apply, [event for _, event in since], state)
 
     def _sharing(self, state: RunState) -> RunState:
         """Have all runs of a job that has not changed share it: it is most of what a run holds."""
         job, known = state.job, self._jobs.get(state.job.name)
+        if known is job:
+            return state
         if known == job:
             return replace(state, request=state.request.model_copy(update={"job": known}))
         if len(self._jobs) >= _JOBS:
@@ -71,7 +80,7 @@ class SqlJournal:
         blobs: Sequence[bytes] = (),
     ) -> RunState:
         """Write a fact, those that come before it, and the blobs they point to; fold in what others wrote."""
-        written = tuple(guarded(one, self._guard) for one in (*first, event))
+        written = tuple([guarded(one, self._guard) for one in (*first, event)])
         kept = [await Blob.of(data) for data in blobs]
         early = self._drafts.early(state, written, epoch)
 

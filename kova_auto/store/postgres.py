@@ -7,7 +7,7 @@ from sqlalchemy.exc import ArgumentError
 
 from kova_auto.core.errors import JournalError, SettingsError
 from kova_auto.store.database import T, Work
-from kova_auto.store.faults import database_errors
+from kova_auto.store.faults import DatabaseErrors
 from kova_auto.store.schema import ensure_schema, revision_of
 from kova_auto.store.threads import Threads
 
@@ -49,20 +49,24 @@ class PostgresDatabase:
         """Return what `work` found in what is committed."""
         return await self.write(work)
 
+    async def look(self, work: Work[T]) -> T:
+        """Return the same: the server is as far away for few rows as for many."""
+        return await self.write(work)
+
     def close(self) -> None:
         """Finish what was begun and let go of every connection."""
         self._threads.end()
         self._engine.dispose()
 
     def _prepare(self, *, create: bool) -> None:
-        with database_errors(self.place), self._engine.begin() as connection:
+        with DatabaseErrors(self.place), self._engine.begin() as connection:
             if not create and revision_of(connection, self.place) is None:
                 msg = f"there is no journal in the database {self.place}"
                 raise JournalError(msg)
             ensure_schema(connection, self.place)
 
     def _do(self, work: Work[T]) -> T:
-        with database_errors(self.place), self._engine.begin() as connection:
+        with DatabaseErrors(self.place), self._engine.begin() as connection:
             return work(connection)
 
 

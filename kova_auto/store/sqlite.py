@@ -6,20 +6,18 @@ import logging
 import os
 import sqlite3
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, NullPool, StaticPool, create_engine
 
 from kova_auto.core.errors import JournalError
-from kova_auto.store.database import T, Work
-from kova_auto.store.faults import database_errors
+from kova_auto.store.database import T, Work, closed
+from kova_auto.store.faults import DatabaseErrors
 from kova_auto.store.prepared import driver_of
 from kova_auto.store.schema import ensure_schema
 from kova_auto.store.threads import Threads
-from kova_auto.store.transaction import transaction
+from kova_auto.store.transaction import Transaction
 from kova_auto.store.writer import GroupWriter
 
 READERS = 4
@@ -48,7 +46,7 @@ class SqliteDatabase:
         """
         self.place = str(path)
         _prepare_file(path, create=create)
-        with database_errors(self.place):
+        with DatabaseErrors(self.place):
             driver = _connect(path, patience_s)
             self._writing = create_engine("sqlite://", poolclass=StaticPool, creator=lambda: driver)
             try:
@@ -72,6 +70,17 @@ class SqliteDatabase:
         """Return what `work` found in what is committed."""
         return await self._readers.run(self._read, work)
 
+    async def look(self, work: Work[T]) -> T:
+        """Return the same, on the thread that asks.
+
+        Few rows at the end of an index are found in the time of a function call or two, and most of what they need is
+        in memory. To hand such a question to a thread and wait for its answer costs several times as much, and holds
+        the loop up just as long: for the thread to go on, the loop has to let go of the interpreter.
+        """
+        if self._readers.ended:
+            raise closed(self.place)
+        return self._read(work)
+
     def close(self) -> None:
         """Write what waits, empty the log into the database, and let go of the file."""
         self._readers.end()
@@ -82,23 +91,20 @@ class SqliteDatabase:
         self._writing.dispose()
 
     def _read(self, work: Work[T]) -> T:
-        with database_errors(self.place), self._reader() as connection:
-            return work(connection)
-
-    @contextmanager
-    def _reader(self) -> Iterator[Connection]:
-        """Give a connection that nobody else uses, inside a transaction; one that failed is not used again."""
-        try:
-            connection = self._idle.pop()
-        except IndexError:
-            connection = self._reading.connect()
-        try:
-            with transaction(driver_of(connection), "BEGIN"):
-                yield connection
-        except BaseException:
-            connection.close()
-            raise
-        self._idle.append(connection)
+        """Read through a connection that nobody else uses, in a transaction; one that failed is not used again."""
+        with DatabaseErrors(self.place):
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                connection = self._reading.connect()
+            try:
+                with Transaction(driver_of(connection), "BEGIN"):
+                    found = work(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._idle.append(connection)
+            return found
 
 
 def _prepare_file(path: Path, *, create: bool) -> None:
@@ -127,7 +133,7 @@ def _connect(path: Path, patience_s: float, *pragmas: str) -> sqlite3.Connection
 def _ready(engine: Engine, driver: sqlite3.Connection, place: str) -> Connection:
     """Return the writing connection, once the file is known to be ours: only then is anything in it changed."""
     connection = engine.connect()
-    with transaction(driver, "BEGIN IMMEDIATE"):
+    with Transaction(driver, "BEGIN IMMEDIATE"):
         ensure_schema(connection, place)
     mode = driver.execute("PRAGMA journal_mode = WAL").fetchone()[0]
     if mode != "wal":

@@ -69,6 +69,11 @@ class Threads:
             self._jobs.put(_Job(do, work, loop, future))
         return await future
 
+    @property
+    def ended(self) -> bool:
+        """Say whether no more work is taken."""
+        return self._ended
+
     def end(self) -> None:
         """Have what waits done, and end the threads; safe to call twice."""
         with self._lock:

@@ -115,7 +115,7 @@ class SqlViews:
 
     async def agenda(self, now: datetime, limit: int = 1000) -> Agenda:
         """Return which runs can go on now, at most so many, and when the next will."""
-        return await self._database.read(partial(_agenda, now=now, limit=limit))
+        return await self._database.look(partial(_agenda, now=now, limit=limit))
 
     async def next_wake(self, now: datetime) -> datetime | None:
         """Return the next instant, after `now`, at which a resting run goes on or a delivery is tried again."""
@@ -150,7 +150,7 @@ class SqlViews:
 
     async def spent_usd(self, job: JobName, since: datetime) -> float:
         """Return what a job's calls of models have cost since an instant (included), as far as prices are known."""
-        return await self._database.read(partial(_spent_usd, job=job, since=since))
+        return await self._database.look(partial(_spent_usd, job=job, since=since))
 
     async def approvals(self, *, open_only: bool = True, limit: int = 100) -> Sequence[ApprovalRow]:
         """Return calls that need or needed a person, newest first."""
@@ -211,7 +211,7 @@ class SqlViews:
             found = statement.rows(connection, values)
             return [kind.model_validate(dict(zip(names, row, strict=True))) for row in found]
 
-        return await self._database.read(work)
+        return await self._database.look(work)
 
     async def _ids(self, statement: Select[Any]) -> list[RunId]:
         return await self._database.read(lambda connection: [RunId(run_id) for run_id in connection.scalars(statement)])

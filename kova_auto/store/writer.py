@@ -21,8 +21,8 @@ from sqlalchemy.exc import DBAPIError
 
 from kova_auto.core.errors import JournalError
 from kova_auto.store.database import T, Work, closed
-from kova_auto.store.faults import database_errors
-from kova_auto.store.transaction import transaction
+from kova_auto.store.faults import DatabaseErrors
+from kova_auto.store.transaction import Transaction
 
 BATCH = 256
 IDLE_S = 5.0
@@ -48,27 +48,41 @@ class _Item:
             self.future.set_exception(self.error)
 
 
-class _Savepoint:
-    """Undo one refused item, whatever it raised, and keep the error for its caller; its neighbours stand.
+class _Keeping:
+    """Keep for an item's caller what its work raises; an error of the database itself goes through."""
 
-    An error of the database itself goes through: it ends the whole transaction.
-    """
+    __slots__ = ("_item",)
 
-    def __init__(self, driver: sqlite3.Connection, item: _Item) -> None:
-        self._driver, self._item = driver, item
+    def __init__(self, item: _Item) -> None:
+        self._item = item
 
     def __enter__(self) -> None:
         self._item.error = None
-        self._driver.execute("SAVEPOINT item")
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> bool:
-        if isinstance(error, DBAPIError | sqlite3.Error):
+        if error is None or isinstance(error, DBAPIError | sqlite3.Error):
             return False
+        self._item.error = error
+        return True
+
+
+class _Savepoint:
+    """Undo what one refused item has done; its neighbours stand."""
+
+    __slots__ = ("_driver",)
+
+    def __init__(self, driver: sqlite3.Connection) -> None:
+        self._driver = driver
+
+    def __enter__(self) -> None:
+        self._driver.execute("SAVEPOINT item")
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if isinstance(error, DBAPIError | sqlite3.Error):
+            return  # It ends the whole transaction.
         if error is not None:
-            self._item.error = error
             self._driver.execute("ROLLBACK TO item")
         self._driver.execute("RELEASE item")
-        return True
 
 
 class GroupWriter:
@@ -145,11 +159,15 @@ class GroupWriter:
         while items:
             at: _Item | None = None
             try:
-                with database_errors(self._place), transaction(self._driver, "BEGIN IMMEDIATE"):
-                    for at in items:
-                        with _Savepoint(self._driver, at):
-                            at.result = at.work(self._connection)
-                    at = None
+                with DatabaseErrors(self._place):
+                    if len(items) == 1:
+                        self._write_one(items[0])
+                        return
+                    with Transaction(self._driver, "BEGIN IMMEDIATE"):
+                        for at in items:
+                            with _Keeping(at), _Savepoint(self._driver):
+                                at.result = at.work(self._connection)
+                        at = None
             except JournalError as exc:
                 refused = items if at is None else [at]
                 for item in refused:
@@ -157,6 +175,11 @@ class GroupWriter:
                 items = [item for item in items if item not in refused]
             else:
                 return
+
+    def _write_one(self, item: _Item) -> None:
+        """Write what nobody shares a transaction with: it needs no savepoint in it."""
+        with _Keeping(item), Transaction(self._driver, "BEGIN IMMEDIATE"):
+            item.result = item.work(self._connection)
 
     def _checkpoint(self) -> None:
         """Move the log into the database and empty it, unless a reader is in the way."""

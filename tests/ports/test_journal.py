@@ -93,6 +93,14 @@ async def test_what_was_appended_is_what_is_loaded(journal: Journal) -> None:
     ]
 
 
+async def test_a_run_that_was_opened_here_is_loaded_as_it_is_written(journal: Journal) -> None:
+    opening, _ = await journal.open(a_request())
+    stop = StopRequested(at=at("06:00:00"), outcome=Outcome.CANCELLED, reason="enough", by="ada")
+    stopping = await journal.append(opening, stop)
+
+    assert [await journal.load(opening.run_id) for _ in range(2)] == [stopping, stopping]
+
+
 async def test_an_unknown_run_is_neither_loaded_nor_appended_to_nor_taken(journal: Journal) -> None:
     nowhere = opened(a_request("nowhere@1"))
     stop = StopRequested(at=at("06:00:00"), outcome=Outcome.CANCELLED, reason="", by="ada")

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, text
 
 from kova_auto.core.errors import JournalBusyError, JournalError, SettingsError
 from kova_auto.core.event import DeliveryRequeued, RunFinished
+from kova_auto.core.ids import RunId
 from kova_auto.core.job import Outcome
 from kova_auto.store.database import Work
 from kova_auto.store.sqlite import SqliteDatabase
@@ -69,6 +70,8 @@ async def test_closing_leaves_one_file_and_can_be_done_twice(tmp_path: Path) -> 
         await store.journal.open(a_request("other@1"))
     with pytest.raises(JournalError, match="is closed"):
         await store.views.runs()
+    with pytest.raises(JournalError, match="is closed"):
+        await store.views.run(RunId("other@1"))
 
 
 async def test_what_waits_when_the_store_is_closed_is_written(tmp_path: Path) -> None:
