@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 from kova_auto.core.errors import FencedError, IllegalEventError
@@ -51,7 +50,9 @@ class Drafts:
         if epoch is not None and epoch != before.epoch:
             msg = f"run {before.run_id} was taken by another worker (epoch {before.epoch}, this one has {epoch})"
             raise FencedError(msg)
-        after = reduce(apply, (event for event, _ in facts), before)
+        after = before
+        for event, _ in facts:
+            after = apply(after, event)
         row = run_row(after)
         return Draft(before, after, facts, row, changed(self._row(before), row))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from sqlalchemy import Connection, Dialect, Select
 from sqlalchemy.sql.dml import UpdateBase
@@ -30,12 +30,6 @@ class _Worded:
     order: Sequence[tuple[str, Turn | None]]
     own: Mapping[str, Any]
 
-    def on(self, connection: Connection, given: Mapping[str, Any]) -> sqlite3.Cursor:
-        values = {**self.own, **given}
-        return driver_of(connection).execute(
-            self.text, [turn(values[name]) if turn else values[name] for name, turn in self.order]
-        )
-
 
 class Prepared:
     """Hold one statement for any number of executions, on any connection."""
@@ -50,25 +44,31 @@ class Prepared:
         """Execute it with these values, or columns that it sets, and return how many rows it has changed."""
         if connection.dialect.name != "sqlite":
             return connection.execute(self._statement, dict(values)).rowcount
-        return self._words(connection.dialect, tuple(values)).on(connection, values).rowcount
+        return self._cursor(connection, values).rowcount
 
     def rows(self, connection: Connection, values: Mapping[str, Any]) -> Iterable[Sequence[Any]]:
         """Execute it with these values, and return what it finds."""
         if connection.dialect.name != "sqlite":
             return connection.execute(self._statement, dict(values))
-        found = self._words(connection.dialect, tuple(values)).on(connection, values)
+        found = self._cursor(connection, values)
         turns = self._results(connection.dialect)
         if not any(turns):
             return found
         return [[turn(value) if turn else value for turn, value in zip(turns, row, strict=True)] for row in found]
 
-    def _words(self, dialect: Dialect, names: tuple[str, ...]) -> _Worded:
+    def _cursor(self, connection: Connection, given: Mapping[str, Any]) -> sqlite3.Cursor:
+        names = tuple(given)
         if (worded := self._worded.get(names)) is None:
-            made = self._statement.compile(dialect=dialect, column_keys=list(names))
-            order = [(name, _bind(made.binds[name].type, dialect)) for name in made.positiontup or ()]
-            own = {name: made.params[name] for name, _ in order if name not in names}
-            worded = self._worded[names] = _Worded(made.string, order, own)
-        return worded
+            worded = self._worded[names] = self._words(connection.dialect, names)
+        values = {**worded.own, **given} if worded.own else given
+        row = [turn(values[name]) if turn else values[name] for name, turn in worded.order]
+        return driver_of(connection).execute(worded.text, row)
+
+    def _words(self, dialect: Dialect, names: tuple[str, ...]) -> _Worded:
+        made = self._statement.compile(dialect=dialect, column_keys=list(names))
+        order = [(name, _bind(made.binds[name].type, dialect)) for name in made.positiontup or ()]
+        own = {name: made.params[name] for name, _ in order if name not in names}
+        return _Worded(made.string, order, own)
 
     def _results(self, dialect: Dialect) -> list[Turn | None]:
         """Return what makes the driver's value of each column ours."""
@@ -80,7 +80,9 @@ class Prepared:
 
 def driver_of(connection: Connection) -> sqlite3.Connection:
     """Return SQLite's own connection under one of SQLAlchemy's."""
-    return cast("sqlite3.Connection", connection.connection.dbapi_connection)
+    driver: Any = connection.connection.dbapi_connection
+    found: sqlite3.Connection = driver
+    return found
 
 
 def _bind(kind: TypeEngine[Any], dialect: Dialect) -> Turn | None:

@@ -22,7 +22,7 @@ V = TypeVar("V", bound=Value)
 
 def values(row: Value) -> dict[str, Any]:
     """Return the columns of a row, closed sets as their text."""
-    return {name: _plain(value) for name, value in row.__dict__.items()}
+    return {name: value.value if isinstance(value, Enum) else value for name, value in row.__dict__.items()}
 
 
 def bare(row: Value) -> tuple[object, ...]:
@@ -33,11 +33,7 @@ def bare(row: Value) -> tuple[object, ...]:
 def changed(before: tuple[object, ...], after: Value) -> dict[str, Any]:
     """Return the columns in which a row differs from what an earlier one of its kind held, as they are afterwards."""
     columns = zip(after.__dict__.items(), before, strict=True)
-    return {name: _plain(value) for (name, value), was in columns if was != value}
-
-
-def _plain(value: object) -> object:
-    return value.value if isinstance(value, Enum) else value
+    return {name: value.value if isinstance(value, Enum) else value for (name, value), was in columns if was != value}
 
 
 def save(connection: Connection, table: Table, rows: Iterable[Value], **operational: object) -> None:
