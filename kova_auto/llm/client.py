@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import re
 from asyncio import Semaphore
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import asynccontextmanager, closing, contextmanager
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing, closing
+from types import TracebackType
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -29,7 +30,7 @@ from kova_auto.llm.capability import capability
 from kova_auto.llm.concessions import Concessions
 from kova_auto.llm.estimate import at_least, estimate
 from kova_auto.llm.faults import Problem, failure_of, problem_in
-from kova_auto.llm.http1 import Answer, Ask, Http1Transport
+from kova_auto.llm.http1 import Answer, Ask, Head, Http1Transport, worded
 from kova_auto.llm.overflow import overflowed_silently
 from kova_auto.llm.retry_after import retry_after_s
 from kova_auto.llm.sse import EventTooLargeError, SseEvent
@@ -65,8 +66,7 @@ class HttpModel:
         self._breakers: dict[str, Breaker] = {}  # by model: providers count and limit each of them apart
         self._windows: dict[str, int | None] = {}
         self._opened: Http1Transport | None = None
-        self._url: httpx.URL | None = None
-        self._worded: dict[bool, tuple[tuple[str, str], ...]] = {}
+        self._head: Head | None = None
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelChunk, None]:
         """Yield the reply as it arrives; the last chunk is `ReplyDone`.
@@ -78,20 +78,22 @@ class HttpModel:
         clock = Waiting(self._provider.timeouts)
         request_id = ""
         try:
-            async with self._slots, self._breaker(request.model).turn() as turn, self._answer(request, clock) as answer:
-                request_id = _request_id(answer)
-                async for together in Events(answer, decoder, clock):
-                    before = decoder.progress
-                    failure = _read(together, decoder)
-                    if decoder.progress > before:
-                        clock.progressed()
-                        turn.answered()
-                    for chunk in decoder.shown():
-                        yield chunk
-                    if failure is not None:
-                        raise failure
-                reply = decoder.reply(request_id)
-                self._refuse_overflow(request.model, reply, decoder.spent)
+            async with self._slots, self._breaker(request.model).turn() as turn:
+                with _Naming(self._provider, clock):
+                    async with aclosing(await self._answer(request, clock)) as answer:
+                        request_id = _request_id(answer)
+                        async for together in Events(answer, decoder, clock):
+                            before = decoder.progress
+                            failure = _read(together, decoder)
+                            if decoder.progress > before:
+                                clock.progressed()
+                                turn.answered()
+                            for chunk in decoder.shown():
+                                yield chunk
+                            if failure is not None:
+                                raise failure
+                        reply = decoder.reply(request_id)
+                        self._refuse_overflow(request.model, reply, decoder.spent)
         except ModelError as exc:
             exc.request_id = exc.request_id or request_id
             self.key_refused |= exc.fault is Fault.AUTH
@@ -108,9 +110,9 @@ class HttpModel:
             ModelError: The key or the address is not good, or nobody is there; its fault says which.
         """
         waits = Timeouts(connect_s=CHECK_S, first_token_s=CHECK_S, total_s=CHECK_S)
-        with closing(Waiting(waits)) as clock, self._named_failures(clock):
-            ask = Ask("GET", httpx.URL(self._check_url()), self._worded_headers(posts=False), None, CHECK_S)
-            async with self._sent(ask, clock) as answer:
+        with closing(Waiting(waits)) as clock, _Naming(self._provider, clock):
+            ask = Ask(worded("GET", httpx.URL(self._check_url()), self._said(posts=False)), None, CHECK_S)
+            async with aclosing(await self._sent(ask, clock)) as answer:
                 if not answer.is_success:
                     problem = await _problem(answer, clock)
                     raise failure_of(self._provider, problem, answer.status_code, request_id=_request_id(answer))
@@ -138,23 +140,22 @@ class HttpModel:
             self._windows[model] = capability(self._provider, model).window
         return self._windows[model]
 
-    @asynccontextmanager
-    async def _answer(self, request: ModelRequest, clock: Waiting) -> AsyncIterator[Answer]:
-        """Ask, as often as there is something to concede; give the answer that is a success."""
+    async def _answer(self, request: ModelRequest, clock: Waiting) -> Answer:
+        """Ask, as often as there is something to concede; return the answer that is a success, to be closed."""
         model, made = request.model, list[Problem]()
-        body: Body | None = self._concessions.applied(model, self._body(request))
-        with self._named_failures(clock):
-            while body is not None:
-                async with self._sent(self._post(body), clock) as answer:
-                    if answer.is_success:
-                        self._concessions.worked(model, made)
-                        yield answer
-                        return
-                    problem = await _problem(answer, clock)
-                body = self._concessions.next_body(body, problem, answer.status_code, made)
-                if body is None:
-                    raise self._failure(request, problem, answer)
-                made.append(problem)
+        body = self._concessions.applied(model, self._body(request))
+        while True:
+            answer = await self._sent(self._post(body), clock)
+            if answer.is_success:
+                self._concessions.worked(model, made)
+                return answer
+            async with aclosing(answer):
+                problem = await _problem(answer, clock)
+            conceded = self._concessions.next_body(body, problem, answer.status_code, made)
+            if conceded is None:
+                raise self._failure(request, problem, answer)
+            body = conceded
+            made.append(problem)
 
     def _body(self, request: ModelRequest) -> Body:
         said = self._provider.models.get(request.model)
@@ -162,59 +163,31 @@ class HttpModel:
         return {**self._wire.encode(self._provider, request), **self._provider.extra_body, **more}
 
     def _post(self, body: Body) -> Ask:
-        if self._url is None:
-            self._url = httpx.URL(self._provider.url(self._wire.path))
-        headers = self._worded_headers(posts=True)
-        return Ask("POST", self._url, headers, _written(body), self._provider.timeouts.connect_s)
+        if self._head is None:
+            self._head = worded("POST", httpx.URL(self._provider.url(self._wire.path)), self._said(posts=True))
+        return Ask(self._head, _written(body), self._provider.timeouts.connect_s)
 
-    def _worded_headers(self, *, posts: bool) -> tuple[tuple[str, str], ...]:
-        """Return what every request of a kind says of itself; worded once."""
-        if posts not in self._worded:
-            headers = {
-                "user-agent": f"kova-auto/{__version__}",
-                "accept": "text/event-stream" if posts else "application/json",
-                "accept-encoding": "identity",
-                **({"content-type": "application/json"} if posts else {}),
-                **self._wire.headers(self._provider),
-                **self._headers,
-            }
-            self._worded[posts] = tuple(headers.items())
-        return self._worded[posts]
+    def _said(self, *, posts: bool) -> Iterable[tuple[str, str]]:
+        """Return what every request of a kind says of itself."""
+        headers = {
+            "user-agent": f"kova-auto/{__version__}",
+            "accept": "text/event-stream" if posts else "application/json",
+            "accept-encoding": "identity",
+            **({"content-type": "application/json"} if posts else {}),
+            **self._wire.headers(self._provider),
+            **self._headers,
+        }
+        return headers.items()
 
     def _check_url(self) -> str:
         parts = urlsplit(self._provider.url(self._wire.path))
         base = _DEPLOYMENT.sub("/", parts.path.removesuffix(self._wire.path))
         return parts._replace(path=base + self._provider.check_path).geturl()
 
-    @asynccontextmanager
-    async def _sent(self, ask: Ask, clock: Waiting) -> AsyncIterator[Answer]:
+    async def _sent(self, ask: Ask, clock: Waiting) -> Answer:
         if self._opened is None:
             self._opened = open_transport(self._provider)
-        answer = await clock.wait(self._opened.ask(ask))
-        try:
-            yield answer
-        finally:
-            await answer.aclose()
-
-    @contextmanager
-    def _named_failures(self, clock: Waiting) -> Iterator[None]:
-        """Turn what goes wrong on the way into our own errors."""
-        provider = self._provider
-        try:
-            yield
-        except TimeoutError:
-            msg = f"{provider.name} {clock.complaint}"
-            raise ModelUnavailableError(msg, fault=Fault.TIMEOUT) from None
-        except (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL, UnicodeError):
-            msg = f"{provider.name} at {provider.place} cannot be asked like this: check its base_url and headers"
-            # The cause quotes headers, and one of them holds the key.
-            raise ModelRefusedError(msg, fault=Fault.SETTINGS) from None
-        except httpx.TransportError as exc:
-            msg = f"{provider.name} at {provider.place}: {said_of(exc)}"
-            raise ModelUnavailableError(msg, fault=Fault.NETWORK) from exc
-        except (EventTooLargeError, EncodingError) as exc:
-            msg = f"{provider.name} at {provider.place}: {exc}"
-            raise ModelUnavailableError(msg, fault=Fault.MALFORMED) from exc
+        return await clock.wait(self._opened.ask(ask))
 
     def _failure(self, request: ModelRequest, problem: Problem, answer: Answer) -> ModelError:
         window = self._window(request.model)
@@ -231,6 +204,37 @@ class HttpModel:
         if overflowed_silently(reply, said, self._window(model)):
             msg = f"{self._provider.name} answered a request that is larger than the window of {model}"
             raise ContextOverflowError(msg)
+
+
+class _Naming:
+    """Turn what goes wrong on the way into our own errors."""
+
+    __slots__ = ("_clock", "_provider")
+
+    def __init__(self, provider: Provider, clock: Waiting) -> None:
+        self._provider, self._clock = provider, clock
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        provider = self._provider
+        match error:
+            case TimeoutError():
+                msg = f"{provider.name} {self._clock.complaint}"
+                raise ModelUnavailableError(msg, fault=Fault.TIMEOUT) from None
+            case httpx.LocalProtocolError() | httpx.UnsupportedProtocol() | httpx.InvalidURL() | UnicodeError():
+                msg = f"{provider.name} at {provider.place} cannot be asked like this: check its base_url and headers"
+                # The cause quotes headers, and one of them holds the key.
+                raise ModelRefusedError(msg, fault=Fault.SETTINGS) from None
+            case httpx.TransportError():
+                msg = f"{provider.name} at {provider.place}: {said_of(error)}"
+                raise ModelUnavailableError(msg, fault=Fault.NETWORK) from error
+            case EventTooLargeError() | EncodingError():
+                msg = f"{provider.name} at {provider.place}: {error}"
+                raise ModelUnavailableError(msg, fault=Fault.MALFORMED) from error
+            case _:
+                pass
 
 
 def _read(together: list[SseEvent], decoder: Decoder) -> ModelError | None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from types import TracebackType
 from typing import Final, NamedTuple, cast
 
 import h11
@@ -21,6 +21,8 @@ MAX_HEAD_BYTES: Final = 65_536
 MAX_WAITING_BYTES: Final = 262_144
 MAX_KEPT: Final = 16
 KEPT_S: Final = 30.0
+_LINE_END: Final = b"\r\n"
+_WHOLE: Final = h11.EndOfMessage()
 _CHUNKED: Final = (b"transfer-encoding", b"chunked")
 _BODILESS: Final = (204, 304)
 _SUCCESS: Final = 2  # hundred
@@ -30,19 +32,43 @@ _REDIRECT: Final = 3
 Origin = tuple[str, str, int | None]
 
 
-class Ask(NamedTuple):
-    """Hold one request.
+class Head(NamedTuple):
+    """Hold the head of any number of requests, worded once.
 
     Attributes:
-        headers: All but its host and its length, names in lower case.
-        body: None where it has none.
+        request: The same for h11, to keep track of whose turn it is.
+        text: As it is sent, all but the length of the body and the line that ends it.
     """
 
-    method: str
     url: httpx.URL
-    headers: tuple[tuple[str, str], ...]
+    request: h11.Request
+    text: bytes
+
+
+class Ask(NamedTuple):
+    """Hold one request; `body` is None where it has none."""
+
+    head: Head
     body: bytes | None
     connect_s: float
+
+
+def worded(method: str, url: httpx.URL, headers: Iterable[tuple[str, str]]) -> Head:
+    """Return the head of requests.
+
+    Args:
+        method: In capitals.
+        url: With a path.
+        headers: All but host and length, names in lower case.
+
+    Raises:
+        httpx.LocalProtocolError: A header cannot be sent.
+    """
+    named = [("host", url.netloc.decode("ascii")), *headers]
+    with _IN_HTTPX_WORDS:
+        request = h11.Request(method=method, target=url.raw_path, headers=named)
+        text = _new_http().send(request) or b""
+    return Head(url, request, text.removesuffix(_LINE_END))
 
 
 class Http1Transport:
@@ -59,7 +85,8 @@ class Http1Transport:
         Raises:
             httpx.TransportError: There is no answer.
         """
-        origin = ask.url.scheme, ask.url.host, ask.url.port
+        url = ask.head.url
+        origin = url.scheme, url.host, url.port
         link = self._free(origin) or await _connected(ask, origin, self._tls)
         try:
             link.send(ask)
@@ -98,7 +125,7 @@ class Http1Transport:
 
 
 async def _connected(ask: Ask, origin: Origin, tls: ssl.SSLContext) -> _Link:
-    url, timeout_s = ask.url, ask.connect_s
+    url, timeout_s = ask.head.url, ask.connect_s
     is_tls = url.scheme == "https"
     if not is_tls and url.scheme != "http":
         msg = f"wanted an http or https address, found {url.scheme!r}"
@@ -118,14 +145,20 @@ async def _connected(ask: Ask, origin: Origin, tls: ssl.SSLContext) -> _Link:
     return link
 
 
-@contextmanager
-def _in_httpx_words() -> Iterator[None]:
-    try:
-        yield
-    except h11.RemoteProtocolError as exc:
-        raise httpx.RemoteProtocolError(str(exc)) from exc
-    except h11.LocalProtocolError as exc:
-        raise httpx.LocalProtocolError(str(exc)) from exc
+class _HttpxWords:
+    """Say in httpx's words what h11 finds wrong."""
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if isinstance(error, h11.RemoteProtocolError):
+            raise httpx.RemoteProtocolError(str(error)) from error
+        if isinstance(error, h11.LocalProtocolError):
+            raise httpx.LocalProtocolError(str(error)) from error
+
+
+_IN_HTTPX_WORDS: Final = _HttpxWords()
 
 
 def _new_http() -> h11.Connection:
@@ -187,15 +220,13 @@ class _Link(asyncio.Protocol):
 
     def send(self, ask: Ask) -> None:
         """Write a whole request at once."""
-        headers = [("host", ask.url.netloc.decode("ascii")), *ask.headers]
-        if ask.body is not None:
-            headers.append(("content-length", str(len(ask.body))))
-        with _in_httpx_words():
-            head = self._http.send(h11.Request(method=ask.method, target=ask.url.raw_path, headers=headers))
-            body = self._http.send(h11.Data(data=ask.body)) if ask.body else b""
-            self._http.send(h11.EndOfMessage())
+        head, body = ask.head.text, ask.body
+        with _IN_HTTPX_WORDS:
+            self._http.send(ask.head.request)
+            self._http.send(_WHOLE)
         if self._carrier:
-            self._carrier.write((head or b"") + (body or b""))
+            length = b"" if body is None else b"content-length: %d\r\n" % len(body)
+            self._carrier.write(b"%b%b\r\n%b" % (head, length, body or b""))
 
     async def head(self) -> h11.Response:
         """Return the head of the answer."""
@@ -245,12 +276,12 @@ class _Link(asyncio.Protocol):
                 msg = "it went over to another protocol"
                 raise httpx.RemoteProtocolError(msg)
             data = await self._bytes()
-            with _in_httpx_words():
+            with _IN_HTTPX_WORDS:
                 self._http.receive_data(data)
         return event
 
     def _next(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
-        with _in_httpx_words():
+        with _IN_HTTPX_WORDS:
             return self._http.next_event()
 
     async def _bytes(self) -> bytes:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import httpx
 import pytest
 
-from kova_auto.llm.http1 import Ask, Http1Transport
+from kova_auto.llm.http1 import Ask, Http1Transport, worded
 
 OK = b"HTTP/1.1 200 OK\r\n"
 SIZED = OK + b"content-length: 5\r\n\r\nhello"
@@ -27,7 +27,7 @@ class Server:
     sent: list[bytes] = field(default_factory=list)
 
     def request(self, body: bytes = b"ask", **headers: str) -> Ask:
-        return Ask("POST", httpx.URL(f"http://127.0.0.1:{self.port}/v1?x=y"), tuple(headers.items()), body, 5)
+        return Ask(worded("POST", httpx.URL(f"http://127.0.0.1:{self.port}/v1?x=y"), headers.items()), body, 5)
 
 
 @asynccontextmanager
