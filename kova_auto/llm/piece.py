@@ -32,7 +32,10 @@ def object_in(provider: Provider, data: str) -> dict[str, JsonValue]:
     Raises:
         ModelError: It is no JSON object; or it is a list, as some send their errors in.
     """
-    value = _value(provider, data)
+    try:
+        value: JsonValue = from_json(data, allow_inf_nan=False)
+    except ValueError:
+        value = _read_slowly(provider, data)
     if isinstance(value, dict):
         return value
     if problem := problem_in(value):
@@ -40,14 +43,11 @@ def object_in(provider: Provider, data: str) -> dict[str, JsonValue]:
     raise _malformed(provider, "object", data)
 
 
-def _value(provider: Provider, data: str) -> JsonValue:
-    try:
-        value: JsonValue = from_json(data, allow_inf_nan=False)
-    except ValueError:
-        try:  # Half a character, and what is nested deeply, only the slower one reads.
-            value = _JSON.decode(data)
-        except (ValueError, RecursionError):
-            raise _malformed(provider, "JSON", data) from None
+def _read_slowly(provider: Provider, data: str) -> JsonValue:
+    try:  # Half a character, and what is nested deeply, only the slower reader reads.
+        value: JsonValue = _JSON.decode(data)
+    except (ValueError, RecursionError):
+        raise _malformed(provider, "JSON", data) from None
     return value
 
 

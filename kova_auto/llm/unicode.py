@@ -41,7 +41,7 @@ class Pieces:
         """Take one piece; return what it adds, a torn character kept back until its other half comes."""
         if not piece:
             return ""
-        if self._half or not is_sound(piece):
+        if self._half or not (piece.isascii() or is_sound(piece)):
             piece = self._half + piece
             cut = len(piece) - ("\ud800" <= piece[-1] <= "\udbff")
             piece, self._half = mended(piece[:cut]), piece[cut:]

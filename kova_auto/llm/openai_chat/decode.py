@@ -69,7 +69,8 @@ class ChatDecoder:
             self.closed = self.ended = True
             return
         chunk = self._chunk(event)
-        self._usage.add(chunk)
+        if "usage" in event.data:
+            self._usage.add(chunk)
         self._model = self._model or mended(_str(chunk.get("model")))
         self._id = self._id or mended(_str(chunk.get("id")))
         choices = chunk.get("choices")
@@ -147,7 +148,9 @@ class ChatDecoder:
 
     def _delta(self, delta: Chunk) -> None:
         text, thought = _content(delta["content"]) if "content" in delta else ("", "")
-        if thought := thought or _text_in(delta, "reasoning_content") or _text_in(delta, "reasoning"):
+        if "reasoning_content" in delta or "reasoning" in delta:
+            thought = thought or _text_in(delta, "reasoning_content") or _text_in(delta, "reasoning")
+        if thought:
             self._say(self._reasoning, ReasoningDelta, thought)
         if text:
             self._say(self._text, TextDelta, text)
