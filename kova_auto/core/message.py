@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
-from kova_auto.core.ids import BlobHash, CallId
+from kova_auto.core.ids import BlobHash, CallId, blob_hash
 from kova_auto.core.stop_reason import StopReason
 from kova_auto.core.value import Value
 
@@ -189,6 +189,11 @@ class ToolSpec(Value):
     def chars(self) -> int:
         """Return roughly how many characters the model is told."""
         return len(self.description) + len(repr(self.parameters))
+
+    @cached_property
+    def digest(self) -> BlobHash:
+        """Return what tells it from another."""
+        return blob_hash(self.model_dump_json().encode())
 
 
 class ModelRequest(Value):

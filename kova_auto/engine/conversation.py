@@ -90,5 +90,6 @@ def request_of(
 
 
 def request_hash(request: ModelRequest) -> str:
-    """Return what tells two requests apart, images by their hashes only."""
-    return blob_hash(request.model_dump_json(exclude={"images"}).encode())
+    """Return what tells two requests apart: images by their hashes, and tools, the same in request after request."""
+    said = request.model_dump_json(exclude={"images", "tools"})
+    return blob_hash("\n".join([said, *(spec.digest for spec in request.tools)]).encode())
