@@ -44,6 +44,7 @@ from kova_auto.engine.tenure import Tenure
 from kova_auto.engine.world import World
 
 LEASE = timedelta(seconds=30)
+SLACK_S = 0.01  # between two clocks that are read one after the other
 _T = TypeVar("_T")
 
 
@@ -138,10 +139,11 @@ _AT_ONCE = (CallModel, Execute, AnswerForNobody, Refuse)
 class _Drive:
     """Hold what one stretch of driving needs, from taking the lease to giving it back."""
 
-    __slots__ = ("_bell", "_pen", "_stopping", "_tenure", "_world")
+    __slots__ = ("_bell", "_limit", "_pen", "_stopping", "_tenure", "_world")
 
     def __init__(self, world: World, pen: Pen, tenure: Tenure, bell: Bell, stopping: Stopping) -> None:
         self._world, self._pen, self._tenure, self._bell, self._stopping = world, pen, tenure, bell, stopping
+        self._limit: asyncio.TimerHandle | None = None
 
     async def run(self) -> Advanced:
         try:
@@ -149,6 +151,8 @@ class _Drive:
             if not self._tenure.over.done():
                 await self._pen.flush()
         finally:
+            if self._limit:
+                self._limit.cancel()
             await self._tenure.give_back(ended=self._pen.state.finished is not None)
         return advanced
 
@@ -216,16 +220,24 @@ class _Drive:
         """Wait until the task is done, or until there is a reason to look whether the step is to end."""
         if self._is_over() or (self._bell.rung and not settles(step)):
             return
-        woken, limit = self._bell.waiter(), None
+        woken = self._bell.waiter()
         task.add_done_callback(self._bell.wake)
         if not settles(step):
-            left_s = limits.left_s(self._pen.state, self._world.clock.now())
-            limit = asyncio.get_running_loop().call_later(left_s, self._bell.wake)
-        try:
-            await woken
-        finally:
-            if limit:
-                limit.cancel()
+            self._mind_limit()
+        await woken
+
+    def _mind_limit(self) -> None:
+        """Be woken when the run's time is over; while it runs on, that stays the same instant."""
+        loop = asyncio.get_running_loop()
+        due_at = loop.time() + limits.left_s(self._pen.state, self._world.clock.now())
+        if self._limit is None or abs(self._limit.when() - due_at) > SLACK_S:
+            if self._limit:
+                self._limit.cancel()
+            self._limit = loop.call_at(due_at, self._limit_is_due)
+
+    def _limit_is_due(self) -> None:
+        self._limit = None
+        self._bell.wake()
 
     def _is_over(self) -> bool:
         return self._tenure.over.done() or self._stopping.now.is_set()
