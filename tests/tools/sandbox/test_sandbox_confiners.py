@@ -246,6 +246,20 @@ async def test_a_linked_worktree_can_commit_and_not_change_what_git_runs(scene: 
 
 
 @pytest.mark.parametrize("method", METHODS)
+async def test_a_linked_worktree_is_read_and_not_written_where_a_command_only_reads(
+    scene: Scene, method: Method
+) -> None:
+    tree = scene.home / "tree"
+    git(scene.workspace, "worktree", "add", "-q", str(tree))
+    confinement = replace(scene.confinement(Level.READING), workspace=tree, cwd=tree)
+    script = "git log --format=%s -1 && git status --porcelain; git commit -q --allow-empty -m two; git branch new"
+    ended, _ = await run(confiner_of(method, Level.READING), confinement, script)
+    tips = git(scene.workspace, "for-each-ref", "--format=%(refname:short)").split()
+
+    assert (ended.output.text().splitlines()[0], ended.exit_code != 0, tips) == ("one", True, ["main", "tree"])
+
+
+@pytest.mark.parametrize("method", METHODS)
 async def test_a_planted_pointer_makes_no_hidden_directory_visible(scene: Scene, method: Method) -> None:
     planted = scene.top / "planted"
     planted.mkdir()

@@ -11,6 +11,8 @@ from kova_auto.tools.sandbox.added import set_aside
 from kova_auto.tools.sandbox.control import Controls, survey
 from kova_auto.tools.sandbox.git import linked_gitdir
 from kova_auto.tools.sandbox.live import Live
+from kova_auto.tools.sandbox.places import Access, places
+from kova_auto.tools.sandbox.plan import Confinement, Level
 from tests.tools.sandbox.breakout import git
 
 
@@ -245,6 +247,34 @@ def test_a_planted_pointer_is_not_followed(tmp_path: Path) -> None:
         found.append(linked_gitdir(planted))
 
     assert found == [None, None, None]
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [
+        {".git": "gitdir: {secrets}/worktrees/x\n", "commondir": "../..\n", "gitdir": "{elsewhere}/.git\n"},
+        {".git": "gitdir: {secrets}/worktrees/x\n", "commondir": "{top}\n", "gitdir": "{root}/.git\n"},
+        {".git": "gitdir: {secrets}/worktrees/x\n", "commondir": "../../../..\n", "gitdir": "{root}/.git\n"},
+        {".git": "gitdir: {secrets}/worktrees/x\n", "gitdir": "{root}/.git\n"},
+        {".git": "gitdir: {secrets}/worktrees/x\n", "commondir": "../..\n"},
+        {".git": "gitdir: {secrets}\n", "commondir": ".\n", "gitdir": "{root}/.git\n"},
+        {".git": "gitdir: {root}/way/worktrees/x\n", "commondir": "../..\n", "gitdir": "{elsewhere}/.git\n"},
+        {".git": "gitdir: {secrets}/worktrees/x\nworktree: y\n", "commondir": "../..\n", "gitdir": "{root}/.git\n"},
+        {".git": "{secrets}/worktrees/x\n", "commondir": "../..\n", "gitdir": "{root}/.git\n"},
+        {".git": "gitdir: \0\n", "commondir": "../..\n", "gitdir": "{root}/.git\n"},
+    ],
+)
+def test_a_chain_of_pointers_that_does_not_come_back_leads_nowhere(tmp_path: Path, chain: dict[str, str]) -> None:
+    root, secrets = a_tree(tmp_path / "root", "f"), a_tree(tmp_path / "secrets", "HEAD", "worktrees/x/HEAD")
+    (root / "way").symlink_to(secrets)
+    names = {"root": root, "secrets": secrets, "elsewhere": tmp_path / "elsewhere", "top": tmp_path}
+    for name, text in chain.items():
+        (root / name if name == ".git" else secrets / "worktrees/x" / name).write_text(text.format_map(names))
+    confinement = Confinement(level=Level.WORKSPACE, workspace=root, temp=tmp_path / "t", cwd=root, hidden=(secrets,))
+    shown = {place.path: place.access for place in places(confinement, ())}
+
+    assert linked_gitdir(root) is None
+    assert shown == {root: Access.WRITE, secrets: Access.HIDDEN}
 
 
 def test_what_a_command_adds_below_the_top_is_renamed_too(tmp_path: Path) -> None:
