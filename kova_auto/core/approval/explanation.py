@@ -14,7 +14,7 @@ from kova_auto.core.approval.levels import Effect, Ruling, Verdict
 from kova_auto.core.approval.opinion import Opinion, Stage
 from kova_auto.core.approval.policy import Origin, Policy
 from kova_auto.core.approval.rules import Part, coverage
-from kova_auto.core.approval.safe import read_only
+from kova_auto.core.approval.safe import listed
 from kova_auto.core.approval.shell.refusal import say
 from kova_auto.core.approval.tables import Cell, Reach, reach
 from kova_auto.core.value import Value
@@ -55,7 +55,7 @@ class SegmentSaid(Value):
     Attributes:
         text: Its words as they were typed, redirects left out.
         needs_no_rule: A plain `cd`.
-        safe: Name of the listed command that it is, which only reads; empty where it is none.
+        safe: Name by which it is on the list of commands that only read, where it stands; empty where it is not.
         rules: Those that were compared with it, in order, up to the first that matched.
     """
 
@@ -116,7 +116,7 @@ def explain(facts: CallFacts, policy: Policy) -> Explanation:
         effect=facts.effect,
         paths=tuple(TouchedPath(path=path.path, zone=path.zone, writes=path.writes) for path in facts.paths),
         host=facts.host,
-        segments=tuple(map(_segment, found.parts)) if found else (),
+        segments=tuple(map(_segment, found.parts, listed(command or ""))) if found else (),
         heeds_rules=heeded is not None,
         unread=say(found.refused) if found and found.refused else "",
         stages=tuple(_stages(facts, policy, heard)),
@@ -135,11 +135,11 @@ def settled(verdict: Verdict, policy: Policy) -> Settled:
             return Settled.DENY
 
 
-def _segment(part: Part) -> SegmentSaid:
+def _segment(part: Part, name: str | None) -> SegmentSaid:
     return SegmentSaid(
         text=part.segment.text,
         needs_no_rule=part.free,
-        safe=read_only(part.segment.text) or "",
+        safe=name or "",
         rules=tuple(
             RuleTried(rule=tried.grant.text, origin=tried.grant.origin, matched=tried.matched, flaw=tried.flaw)
             for tried in part.consulted

@@ -5,12 +5,14 @@ A reason never names the level: how much it is trusted is nothing a model should
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kova_auto.core.approval.facts import CallFacts, PathFact
 from kova_auto.core.approval.hosts import named_hosts
 from kova_auto.core.approval.levels import AutomationLevel, Effect
 from kova_auto.core.approval.policy import Policy
 from kova_auto.core.approval.rules import Coverage, heeded
-from kova_auto.core.approval.safe import read_only
+from kova_auto.core.approval.safe import listed
 from kova_auto.core.approval.shell.refusal import say
 from kova_auto.core.approval.tables import Box, Cell, Reach, Row, cell, reach, reaches
 
@@ -115,12 +117,12 @@ def needs_person(
 ) -> str:
     """Return the reason why a call waits for a person, or is refused because none is there."""
     again = "" if policy.can_ask else " Do not try it again."
-    return f"{_needing(row, path, facts, policy)}. {_remaining(row, policy, covered)}{again}"
+    return f"{_needing(row, path, facts, policy)}. {_remaining(row, facts, policy, covered)}{again}"
 
 
 def refused(row: Row, path: PathFact | None, facts: CallFacts, policy: Policy) -> str:
     """Return the reason why a call is refused that a person at hand could have let through."""
-    return f"{_what(row, path, facts)} is not allowed while nobody is at hand. {_remaining(row, policy)}"
+    return f"{_what(row, path, facts)} is not allowed while nobody is at hand. {_remaining(row, facts, policy)}"
 
 
 def tainted(facts: CallFacts, policy: Policy, way_out: str) -> str:
@@ -181,11 +183,11 @@ def _what(row: Row, path: PathFact | None, facts: CallFacts) -> str:
             return f"{_DOING[row]} ({path.path})" if path else _DOING[row]
 
 
-def _remaining(row: Row, policy: Policy, covered: Coverage | None = None) -> str:
+def _remaining(row: Row, facts: CallFacts, policy: Policy, covered: Coverage | None = None) -> str:
     instead = _INSTEAD.get(row, _PROPOSE)
     match row:
         case Row.COMMAND:
-            return f"{_commands(policy, covered)} {_still(policy)} {instead}".lstrip()
+            return f"{_commands(facts, policy, covered)} {_still(policy)} {instead}".lstrip()
         case Row.WEB_READ if policy.web:
             return f"You may still read {', '.join(policy.web)}. {instead}"
         case Row.MEMORY_GLOBAL if cell(policy.level, Row.MEMORY_NEAR) is Cell.ALLOW:
@@ -194,28 +196,38 @@ def _remaining(row: Row, policy: Policy, covered: Coverage | None = None) -> str
             return f"{_still(policy)} {instead}"
 
 
-def _commands(policy: Policy, covered: Coverage | None) -> str:
+def _commands(facts: CallFacts, policy: Policy, covered: Coverage | None) -> str:
     """Return what may be run, and the form in which it is recognised."""
     found = cell(policy.level, Row.COMMAND)
     if found is Cell.ASK:
         return ""
     texts = [grant.text for grant in heeded(policy)]
-    listed = [*texts[:MAX_RULES_SHOWN], *(["more of this kind"] if len(texts) > MAX_RULES_SHOWN else [])]
+    shown = [*texts[:MAX_RULES_SHOWN], *(["more of this kind"] if len(texts) > MAX_RULES_SHOWN else [])]
     if found is not Cell.RULE:
-        listed.append(f"commands that only read, such as {_SAFE_EXAMPLES}, with their plain options")
-    may_run = f"You may still run: {'; '.join(listed)}." if listed else "No command is allowed beforehand."
-    return may_run + (_missing(covered) if covered else "")
+        shown.append(f"commands that only read, such as {_SAFE_EXAMPLES}, with their plain options")
+    may_run = f"You may still run: {'; '.join(shown)}." if shown else "No command is allowed beforehand."
+    names = listed(facts.command or "") if found is not Cell.RULE else ()
+    return may_run + (_missing(covered, names) if covered else "")
 
 
-def _missing(found: Coverage) -> str:
-    """Return what of the command stands in the way: what is not read, or the parts that no rule covers."""
+def _missing(found: Coverage, names: Sequence[str | None]) -> str:
+    """Return what of the command stands in the way: what is not read, or the parts that nothing covers.
+
+    Args:
+        found: What the rules cover.
+        names: By which its parts are on the list of commands that only read; none where that list has no say.
+    """
     if found.refused:
         return f" {say(found.refused)}"
-    parts = [segment.text for segment in found.uncovered if not read_only(segment.text)]
-    if len(found.parts) == 1 or len(parts) == len(found.parts):
+    known = names or (None,) * len(found.parts)
+    open_parts = [part for part, name in zip(found.parts, known, strict=True) if not part.covered and name is None]
+    if not open_parts:
+        return " Without confinement, a command that only reads may name nothing outside the directory it runs in."
+    if len(open_parts) == len(found.parts):
         return ""
-    shown = [part if len(part) <= MAX_PART_SHOWN else f"{part[:MAX_PART_SHOWN]}…" for part in parts[:MAX_PARTS_SHOWN]]
-    return f" What is not covered is {'; '.join(shown)}." if shown else ""
+    texts = [part.segment.text for part in open_parts[:MAX_PARTS_SHOWN]]
+    shown = [text if len(text) <= MAX_PART_SHOWN else f"{text[:MAX_PART_SHOWN]}…" for text in texts]
+    return f" What is not covered is {'; '.join(shown)}."
 
 
 def _still(policy: Policy) -> str:

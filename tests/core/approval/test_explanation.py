@@ -52,7 +52,7 @@ def test_whatever_asks_is_of_a_class_that_is_said_to_ask(call: CallFacts, policy
 
 
 def test_each_segment_tells_the_rules_that_were_tried_on_it() -> None:
-    told = explain(command("cd src && git log -3 | rm -rf x"), policy(WORKSPACE, grants=RULED))
+    told = explain(command("cd src; git log -3 | wc -l; rm -rf x"), policy(WORKSPACE, grants=RULED))
     missed = tuple(
         RuleTried(rule=rule, origin=origin, matched=False)
         for rule, origin in (("git log *", Origin.JOB), ("git", Origin.USER), ("ls", Origin.USER))
@@ -61,9 +61,10 @@ def test_each_segment_tells_the_rules_that_were_tried_on_it() -> None:
     assert [(one.text, one.needs_no_rule, one.rules) for one in told.segments] == [
         ("cd src", True, ()),
         ("git log -3", False, (RuleTried(rule="git log *", origin=Origin.JOB, matched=True),)),
+        ("wc -l", False, missed),
         ("rm -rf x", False, missed),
     ]
-    assert [bool(one.safe) for one in told.segments][1:] == [True, False]
+    assert [one.safe for one in told.segments][2:] == ["wc", ""]
 
 
 def test_a_rule_that_can_never_match_says_why() -> None:
@@ -165,3 +166,16 @@ def test_the_classes_that_can_ask_follow_from_level_mode_and_lists() -> None:
     assert asking_when_tainted(policy(FULL)) == (Row.WEB_READ, Row.OUTWARD)
     assert asking_when_tainted(policy(FULL, network="on")) == (Row.WEB_READ, Row.COMMAND, Row.OUTWARD)
     assert asking_when_tainted(policy(FULL, mode=Mode.ASK, network="on")) == (Row.WEB_READ,)
+
+
+def test_a_listed_command_is_none_behind_a_cd_that_changes_what_it_does() -> None:
+    told = explain(command("cd sub && git log"), policy(READ_ONLY))
+    assert [one.safe for one in told.segments] == ["cd", ""]
+    assert told.verdict.ruling is Ruling.ASK
+
+
+def test_a_listed_command_that_looks_outside_without_confinement_is_told_so() -> None:
+    told = explain(command("cat ../x"), policy(READ_ONLY, sandbox="off"))
+    assert told.verdict.ruling is Ruling.ASK
+    wanted = "Without confinement, a command that only reads may name nothing outside the directory it runs in."
+    assert wanted in told.verdict.reason
