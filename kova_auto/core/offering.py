@@ -22,6 +22,7 @@ from kova_auto.core.approval.write_roots import Place, root_objection
 from kova_auto.core.consent import Offer, Standing
 from kova_auto.core.permissions import without
 
+_NEAR = frozenset((Zone.INSIDE, Zone.WRITE_ROOT, Zone.READ_ROOT))
 _UNHEEDED = "nothing that is remembered counts in such a run"
 _REMEMBERED = "what can be remembered of it is remembered"
 _NEVER = {
@@ -49,7 +50,7 @@ def offer(facts: CallFacts, policy: Policy, proposed: Standing, places: Collecti
         case Effect.COMMAND:
             kept, why = _commands(facts.command or "", policy)
         case Effect.WRITE:
-            kept, why = _roots(facts, needed, places)
+            kept, why = _roots(facts, policy, needed, places)
         case _:
             kept, why = Standing(tools=(facts.call.tool,)), ""
     return Offer(kept, why, needed)
@@ -108,16 +109,23 @@ def _commands(command: str, policy: Policy) -> tuple[Standing, str]:
     found = remember.offer(command)
     kept = without(Standing(commands=found.texts), _effective(policy))
     again = "; ".join(f"{part.text}, because {part.why}" for part in found.uncovered)
-    return kept, f"this would be asked about again: {again}" if again else "" if kept else _REMEMBERED
+    return kept, _again(again) or ("" if kept else _REMEMBERED)
 
 
-def _roots(facts: CallFacts, proposed: Standing, places: Collection[Place]) -> tuple[Standing, str]:
+def _roots(facts: CallFacts, policy: Policy, proposed: Standing, places: Collection[Place]) -> tuple[Standing, str]:
     """Return the directories that would count as inside, all of them or none."""
     roots = dict.fromkeys(
         _narrowest(path, proposed.write_roots) or str(PurePath(path.path).parent) for path in _outside(facts)
     )
-    objections = [why for root in roots if (why := root_objection(PurePath(root), places))]
-    return (Standing(), "; ".join(objections)) if objections else (Standing(write_roots=tuple(roots)), "")
+    if objections := [why for root in roots if (why := root_objection(PurePath(root), places))]:
+        return Standing(), "; ".join(objections)
+    asks = cell(policy.level, Row.READ_ELSEWHERE) is not Cell.ALLOW
+    again = [f"reading {path.path}" for path in facts.paths if asks and not path.writes and path.zone not in _NEAR]
+    return Standing(write_roots=tuple(roots)), _again("; ".join(again))
+
+
+def _again(what: str) -> str:
+    return f"this would be asked about again: {what}" if what else ""
 
 
 def _outside(facts: CallFacts) -> list[PathFact]:

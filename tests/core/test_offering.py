@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import PurePath
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kova_auto.core.approval.adjudicate import adjudicate
@@ -176,20 +176,21 @@ standings = st.builds(
 )
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(calls, st.sampled_from(BOTH), standings)
 def test_what_is_offered_without_reserve_lets_the_call_pass_the_next_time(
     call: CallFacts, level: ApprovalLevel | AutomationLevel, proposed: Standing
 ) -> None:
     under = policy(level, when_needed="suspend")
     found = offered(call, under, proposed)
-    reads_outside = any(path.zone is Zone.ELSEWHERE and not path.writes for path in call.paths)
-    if found.kept and not found.why_not and not reads_outside:
+    if found.kept and not found.why_not:
         later, again = allowing(under, found.kept, call)
         assert adjudicate(again, later).ruling is Ruling.ALLOW
     else:
-        assert found.why_not or reads_outside
+        assert found.why_not
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(calls, st.sampled_from(BOTH), standings)
 def test_a_proposal_alone_never_changes_what_a_command_or_a_tool_is_offered(
     call: CallFacts, level: ApprovalLevel | AutomationLevel, proposed: Standing

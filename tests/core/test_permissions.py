@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
@@ -199,6 +199,7 @@ values = st.recursive(
 )
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(values | st.dictionaries(st.sampled_from([*LISTS, "x"]), st.lists(st.text(max_size=12) | values, max_size=70)))
 def test_any_document_is_answered_and_what_counts_of_it_can_be_written_again(value: object) -> None:
     document = parse_permissions(json.dumps(value), PATH)
@@ -208,6 +209,7 @@ def test_any_document_is_answered_and_what_counts_of_it_can_be_written_again(val
     assert again.entries == document.standing
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.text(max_size=200))
 def test_any_text_is_answered(text: str) -> None:
     parse_permissions(text, PATH)
