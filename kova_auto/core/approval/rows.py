@@ -14,7 +14,7 @@ from kova_auto.core.approval.levels import Effect, Ruling, Verdict
 from kova_auto.core.approval.opinion import Opinion, Stage
 from kova_auto.core.approval.policy import Grant, Origin, Policy
 from kova_auto.core.approval.rules import Coverage, coverage, heeded
-from kova_auto.core.approval.safe import read_only, stays_below
+from kova_auto.core.approval.safe import listed, stays_below
 from kova_auto.core.approval.tables import Box, Cell, Row, cell
 
 _NEAR = frozenset((Zone.INSIDE, Zone.WRITE_ROOT))
@@ -136,11 +136,19 @@ def _command(found: Cell, command: str, policy: Policy, box: Box | None, covered
     if found is Cell.RULE:
         return None
     # Without a box, a listed command would read whatever the user can.
-    if (name := read_only(command)) and (box is not Box.OPEN or stays_below(command)):
-        return f"safe:{name}"
+    if (name := _each_part(command, covered)) and (box is not Box.OPEN or stays_below(command)):
+        return name
     if found is Cell.RULE_OR_SAFE and policy.commands == "confined" and box is not Box.OPEN:
         return "commands.confined"
     return None
+
+
+def _each_part(command: str, covered: Coverage | None) -> str | None:
+    """Return the names of what covers each part of a command, a rule or the list, or None where one has neither."""
+    names = [f"safe:{name}" if name else None for name in listed(command)]
+    grants = [part.name for part in covered.parts] if covered else [None] * len(names)
+    found = [grant or name for grant, name in zip(grants, names, strict=True)]
+    return ", ".join(dict.fromkeys(name for name in found if name)) if found and None not in found else None
 
 
 def _exemptions(grants: tuple[Grant, ...], *, own: bool) -> tuple[Grant, ...]:

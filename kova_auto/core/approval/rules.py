@@ -51,6 +51,11 @@ class Part:
         return self.free or self.grant is not None
 
     @property
+    def name(self) -> str | None:
+        """Return the name of the grant that covers it, as `grant.job:git log *`; None where no grant does."""
+        return f"grant.{self.grant.origin}:{self.grant.text}" if self.grant else None
+
+    @property
     def consulted(self) -> tuple[Consulted, ...]:
         """Return what came of each rule, in order."""
         return tuple(Consulted(one, one is self.grant, check_rule(one.text) or "") for one in self.compared)
@@ -86,7 +91,7 @@ class Coverage:
     @property
     def name(self) -> str:
         """Return the name of what let the command run, as `grant.job:git log *`; `safe:cd` where no rule was needed."""
-        return ", ".join(f"grant.{grant.origin}:{grant.text}" for grant in self.grants) or "safe:cd"
+        return ", ".join(dict.fromkeys(part.name for part in self.parts if part.name)) or "safe:cd"
 
 
 def heeded(policy: Policy) -> tuple[Grant, ...]:

@@ -26,6 +26,8 @@ AUTO = ApprovalLevel.AUTO
         (WORKSPACE, "npm test", rules("npm test *", origin=Origin.USER), {}, "grant.user:npm test *", "workspace"),
         (WORKSPACE, "npm test", rules("npm *", origin=Origin.LOCAL), {}, "grant.local:npm *", "workspace"),
         (WORKSPACE, "ls -la", Grants(), {}, "safe:ls", "workspace"),
+        (WORKSPACE, "npm test | tail -5", rules("npm test *"), {}, "grant.job:npm test *, safe:tail", "workspace"),
+        (READ_ONLY, "cd x && make | head -3", rules("make"), {}, "safe:cd, grant.job:make, safe:head", "reading"),
         (WORKSPACE, "make | tee log", Grants(), {"commands": "confined"}, "commands.confined", "workspace"),
         (FULL, "make | tee log", Grants(), {}, "level.full.command", "workspace"),
         (FULL, "make | tee log", Grants(), {"sandbox": "off"}, "level.full.command", "open"),

@@ -47,6 +47,7 @@ TABLE: list[tuple[str, CallFacts, Grants, str]] = [
     ("command, other rule", command("npm test"), rules("npm ci *"), "? ? ? + | ? ? +"),
     ("command that only reads", command("git log -3"), Grants(), "? ? ? + | + + +"),
     ("command, a part left", command("npm test; rm x"), rules("npm *"), "? ? ? + | ? ? +"),
+    ("command, listed rest", command("npm test | head -5"), rules("npm *"), "? ? ? + | + + +"),
     ("command, each part", command("cd x && npm test | tee y"), rules("npm *", "tee *"), "? + + + | + + +"),
     ("command, not read", command("npm test > x"), rules("npm *"), "? ? ? + | ? ? +"),
     ("command, unproven", command("git log", frozenset()), rules("git log"), "! ! ! ! | ! ! !"),
