@@ -49,8 +49,8 @@ Exit codes: 0 the call is allowed; 3 it needs a person, or is denied; 2 the comm
 0; with --since 1 where a ruling has changed, else 0.
 
 With --json: job, mode, level, attended, tool, arguments, verdict, settled (allow, deny, waits), effect, paths, host,
-segments, unread, stages, tainted_by. With --all: calls, a list of these; asking; asking_when_tainted. With --since:
-job, since, runs, calls, changed.
+segments, heeds_rules, unread, stages, tainted_by. With --all: calls, a list of these; asking; asking_when_tainted.
+With --since: job, since, runs, calls, changed.
 """
 
 app = new_app(_HELP)
