@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from kova_auto.app.control import RunAsk
@@ -24,6 +25,7 @@ from kova_auto.core.policy import policy_of
 from kova_auto.core.ports import Clock
 from kova_auto.llm.choice import PLAYED
 from kova_auto.llm.script import scripted_name
+from kova_auto.threads import aside
 
 _UNASKED = "no provider is configured, and the job's script is not played unless it says allow_scripted = true"
 
@@ -100,7 +102,7 @@ class Opening:
         level: ApprovalLevel | None = None,
     ) -> RunRequested:
         workspace = Path(job.workspace)
-        user, remembered, _, _ = await asyncio.to_thread(self.permissions.standing, job.workspace)
+        user, remembered, _, _ = await aside(partial(self.permissions.standing, job.workspace))
         return RunRequested(
             at=self.clock.now(),
             run_id=key,

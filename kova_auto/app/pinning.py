@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from kova_auto.core.job import Job
@@ -15,6 +15,7 @@ from kova_auto.core.provider import Provider, WireProtocol
 from kova_auto.llm.capability import capability
 from kova_auto.llm.choice import NoModel, Pin, pick, provider_of, wants_server
 from kova_auto.llm.pricing import EXTRA, has_prices, price_of
+from kova_auto.threads import aside
 
 DEMO: Final = "demo"
 """What to expect of a model in this process: it is there to try things out."""
@@ -67,9 +68,9 @@ class Pinning:
         Raises:
             ConfigError: The job names no provider that anybody knows, or `auto` has no default model.
         """
-        if (chain := await asyncio.to_thread(self._without_server, job, now)) is not None:
+        if (chain := await aside(partial(self._without_server, job, now))) is not None:
             return chain
-        return await asyncio.to_thread(self._chain, job, await self.server(), now)
+        return await aside(partial(self._chain, job, await self.server(), now))
 
     def _without_server(self, job: Job, now: datetime) -> Chain | None:
         """Return the chain of a job; None where it depends on what this machine serves."""

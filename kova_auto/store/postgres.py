@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from sqlalchemy import URL, Engine, create_engine, make_url
 from sqlalchemy.exc import ArgumentError
 
 from kova_auto.core.errors import JournalError, SettingsError
-from kova_auto.store.database import T, Work
+from kova_auto.store.database import T, Work, closed
 from kova_auto.store.faults import DatabaseErrors
 from kova_auto.store.schema import ensure_schema, revision_of
-from kova_auto.store.threads import Threads
+from kova_auto.threads import Threads
 
 CONNECTIONS = 16
 # A worker that is frozen inside a transaction must not keep a run's row from its successor.
@@ -34,7 +36,7 @@ class PostgresDatabase:
         parsed = _parse(url)
         self.place = f"{parsed.database} on {parsed.host or parsed.query.get('host', 'this machine')}"
         self._engine = _engine(parsed)
-        self._threads = Threads(CONNECTIONS, "journal", self.place)
+        self._threads = Threads(CONNECTIONS, "journal", partial(closed, self.place))
         try:
             self._prepare(create=create)
         except BaseException:
@@ -43,7 +45,7 @@ class PostgresDatabase:
 
     async def write(self, work: Work[T]) -> T:
         """Return what `work` returned once it is committed."""
-        return await self._threads.run(self._do, work)
+        return await self._threads.run(partial(self._do, work))
 
     async def read(self, work: Work[T]) -> T:
         """Return what `work` found in what is committed."""

@@ -16,9 +16,9 @@ from kova_auto.store.database import T, Work, closed
 from kova_auto.store.faults import DatabaseErrors
 from kova_auto.store.prepared import driver_of
 from kova_auto.store.schema import ensure_schema
-from kova_auto.store.threads import Threads
 from kova_auto.store.transaction import Transaction
 from kova_auto.store.writer import GroupWriter
+from kova_auto.threads import Threads
 
 READERS = 4
 LOG_LIMIT_BYTES = 64 * 1024 * 1024
@@ -59,7 +59,7 @@ class SqliteDatabase:
         )
         self._idle: deque[Connection] = deque()
         self._writer = GroupWriter(connection, driver, self.place)
-        self._readers = Threads(READERS, "journal-reader", self.place)
+        self._readers = Threads(READERS, "journal-reader", partial(closed, self.place))
         logger.info("the journal is %s (SQLite %s)", path, sqlite3.sqlite_version)
 
     async def write(self, work: Work[T]) -> T:
@@ -68,7 +68,7 @@ class SqliteDatabase:
 
     async def read(self, work: Work[T]) -> T:
         """Return what `work` found in what is committed."""
-        return await self._readers.run(self._read, work)
+        return await self._readers.run(partial(self._read, work))
 
     async def look(self, work: Work[T]) -> T:
         """Return the same, on the thread that asks.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 
 from pydantic import BaseModel, Field
@@ -14,6 +13,7 @@ from kova_auto.core.message import ImagePart, ResultStatus, TextPart, ToolCall, 
 from kova_auto.core.run import CallState
 from kova_auto.core.tool import CallFacts, Scene, ToolOutput, ToolRun
 from kova_auto.core.value import Value
+from kova_auto.threads import aside
 from kova_auto.tools.encoding import Text, binary_type, decode, image_type
 from kova_auto.tools.files import Content, read_file
 from kova_auto.tools.output import SHOWN_BYTES, cut, printable
@@ -62,7 +62,7 @@ class ReadTool:
         """Say which file would be read."""
         if args.file_path.startswith(_BLOB):
             return CallFacts(call, self.effect)
-        fact = await asyncio.to_thread(lambda: self._roots.fact(self._target(args, scene)))
+        fact = await aside(lambda: self._roots.fact(self._target(args, scene)))
         return CallFacts(call, self.effect, paths=(fact,))
 
     async def run(self, args: ReadArguments, scene: Scene, verdict: Verdict) -> ToolRun:
@@ -72,7 +72,7 @@ class ReadTool:
             data = await self._blob(_named(args.file_path, scene.rests))
             yield ToolOutput(_result(_numbered(decode(data), args)))
             return
-        content = await asyncio.to_thread(lambda: read_file(self._roots, self._target(args, scene)))
+        content = await aside(lambda: read_file(self._roots, self._target(args, scene)))
         yield shown(content, args)
 
     async def recover(self, call: CallState, scene: Scene) -> ToolResult | None:

@@ -1,25 +1,31 @@
-"""The threads on which a database is asked: what an executor does, with a few of its moving parts."""
+"""Threads for what would hold up an event loop: what an executor does, with a few of its moving parts.
+
+`asyncio.to_thread` makes a future of each of two kinds, a condition with two locks, and a copy of the context, and
+tells one of the futures what came of the other. A run asks for a thread several times; that cost more than what was
+done there.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
-from kova_auto.store.database import T, Work, closed
+T = TypeVar("T")
+ASIDE = 8
 
 
 @dataclass(eq=False, slots=True)
 class _Job:
     """Hold one piece of work, and what came of it; as a block, it keeps whatever its work raises."""
 
-    do: Callable[[Any], Any]
-    work: Any
+    do: Callable[[], Any]
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
     result: Any = None
@@ -43,30 +49,30 @@ class _Job:
 
 
 class Threads:
-    """Hold threads that begin with the first piece of work, all of them at once."""
+    """Hold threads that begin with the first piece of work, all of them at once; none keeps a process from ending."""
 
-    def __init__(self, count: int, name: str, place: str) -> None:
-        """Name the threads, and the database that they ask, for errors."""
-        self._place = place
+    def __init__(self, count: int, name: str, late: Callable[[], Exception] = RuntimeError) -> None:
+        """Name the threads, and say what is raised for work that comes when they have been ended."""
+        self._late = late
         self._names = [f"{name}_{number}" for number in range(count)]
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew, as in a process that was forked and has none of these threads."""
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._begun: list[threading.Thread] = []
         self._lock, self._ended = threading.Lock(), False
 
-    async def run(self, do: Callable[[Work[T]], T], work: Work[T]) -> T:
-        """Have `do` run a piece of work on one of the threads; a caller that is cancelled leaves the thread to it.
-
-        Raises:
-            JournalError: The threads have been ended.
-        """
+    async def run(self, do: Callable[[], T]) -> T:
+        """Have something done on one of the threads; a caller that is cancelled leaves the thread to it."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         with self._lock:
             if self._ended:
-                raise closed(self._place)
+                raise self._late()
             if not self._begun:
                 self._begin()
-            self._jobs.put(_Job(do, work, loop, future))
+            self._jobs.put(_Job(do, loop, future))
         return await future
 
     @property
@@ -85,14 +91,28 @@ class Threads:
             thread.join()
 
     def _begin(self) -> None:
-        self._begun = [threading.Thread(target=self._serve, name=name, daemon=True) for name in self._names]
+        given = (self._jobs,)
+        self._begun = [threading.Thread(target=_serve, args=given, name=name, daemon=True) for name in self._names]
         for thread in self._begun:
             thread.start()
 
-    def _serve(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            with job:
-                job.result = job.do(job.work)
-            with suppress(RuntimeError):  # The loop was closed: nobody waits there.
-                job.loop.call_soon_threadsafe(job.settle)
-            del job  # What it holds is not to be held until the next one comes.
+
+def _serve(jobs: SimpleQueue[_Job | None]) -> None:
+    while (job := jobs.get()) is not None:
+        with job:
+            job.result = job.do()
+        with suppress(RuntimeError):  # The loop was closed: nobody waits there.
+            job.loop.call_soon_threadsafe(job.settle)
+        del job  # What it holds is not to be held until the next one comes.
+
+
+_ASIDE = Threads(ASIDE, "aside")
+os.register_at_fork(after_in_child=_ASIDE.forget)
+
+
+async def aside(do: Callable[[], T]) -> T:
+    """Look something up on a thread that all loops of this process share: a file, a key ring, what may take a while.
+
+    For what only reads: a process does not wait for it to end.
+    """
+    return await _ASIDE.run(do)
