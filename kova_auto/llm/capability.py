@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import urlsplit
@@ -85,6 +86,11 @@ def _service(provider: Provider) -> str:
         return _LOCAL
     if provider.name in BUILT_IN:
         return provider.name
-    host = urlsplit(provider.base_url).hostname
-    hosted = (known for known in BUILT_IN.values() if not known.is_local)
-    return next((known.name for known in hosted if urlsplit(known.base_url).hostname == host), "")
+    return _hosted().get(urlsplit(provider.base_url).hostname, "")
+
+
+@cache
+def _hosted() -> Mapping[str | None, str]:
+    """Return the built-in providers that are not on this machine, by their hosts."""
+    hosted = [known for known in BUILT_IN.values() if not known.is_local]
+    return {urlsplit(known.base_url).hostname: known.name for known in reversed(hosted)}  # The first has its host.

@@ -22,7 +22,6 @@ from kova_auto.core.message import (
     TextPart,
     ToolCall,
     ToolMessage,
-    ToolSpec,
     UserMessage,
 )
 from kova_auto.core.provider import Provider
@@ -46,15 +45,16 @@ def encode(provider: Provider, request: ModelRequest) -> Body:
     if dialect.stream_usage:
         body["stream_options"] = {"include_usage": True}
     if request.tools:
-        body["tools"] = [_tool(spec) for spec in request.tools]
+        body["tools"] = [
+            {
+                "type": "function",
+                "function": {"name": spec.name, "description": spec.description, "parameters": spec.parameters},
+            }
+            for spec in request.tools
+        ]
     if request.max_output_tokens is not None:
         body[dialect.max_tokens_key] = request.max_output_tokens
     return body
-
-
-def _tool(spec: ToolSpec) -> Body:
-    function: Body = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
-    return {"type": "function", "function": function}
 
 
 class _History:
