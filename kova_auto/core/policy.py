@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from kova_auto.core.approval.levels import ApprovalLevel
+from kova_auto.core.approval.levels import ApprovalLevel, AutomationLevel
 from kova_auto.core.approval.policy import Grant, Grants, Origin, Policy
+from kova_auto.core.approval.tables import Level
 from kova_auto.core.consent import Standing
 from kova_auto.core.job import JobFile
 from kova_auto.core.state import RunState
@@ -27,14 +28,15 @@ def policy_of(
         remembered: What this machine allowed for this workspace.
     """
     asked, granted = job.approval, job.permissions
+    level: Level = job.automation if attended is None else attended
     own = Standing(commands=granted.allow_commands, tools=granted.allow_mcp_tools)
     grants = _grants(own, Origin.JOB).plus(_grants(user, Origin.USER)).plus(_grants(remembered, Origin.LOCAL))
     return Policy(
         mode=job.mode,
-        level=job.automation if attended is None else attended,
+        level=level,
         grants=grants,
         web=granted.web,
-        write_roots=tuple(dict.fromkeys(granted.write_roots + user.write_roots + remembered.write_roots)),
+        write_roots=_write_roots(granted.write_roots, level, user.write_roots + remembered.write_roots),
         read_roots=granted.read_roots,
         sandbox=granted.sandbox,
         commands=granted.commands,
@@ -43,6 +45,11 @@ def policy_of(
         questions=asked.questions,
         secrets=tuple(sorted(job.env)),
     )
+
+
+def _write_roots(own: tuple[str, ...], level: Level, others: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what counts as inside; what was allowed elsewhere widens nothing for a run that is to read only."""
+    return tuple(dict.fromkeys(own if level is AutomationLevel.READ_ONLY else own + others))
 
 
 def policy_of_run(state: RunState) -> Policy:

@@ -117,3 +117,10 @@ def test_whatever_adjudication_looks_at_changes_the_hash(other: Policy) -> None:
     }
     assert len(changed) == 1
     assert policy_hash(other) != policy_hash(PLAIN)
+
+
+def test_what_was_allowed_elsewhere_is_not_inside_for_a_run_that_reads_only() -> None:
+    kept = Standing(write_roots=("/srv/lib",))
+    job = JobFile(permissions=Permissions(write_roots=("/srv/own",)))
+    assert policy_of(job, user=kept, remembered=kept).write_roots == ("/srv/own",)
+    assert policy_of(job, ApprovalLevel.ASK, remembered=kept).write_roots == ("/srv/own", "/srv/lib")
