@@ -57,7 +57,7 @@ def _consequences(known: CallState) -> Iterator[str]:
     yield from (f"overwrites: {clean(target.path)}" for target in known.approval.targets if target.content)
     if kept := tuple(spell_standing(known.approval.offer)):
         yield f"would be remembered: {clean('; '.join(kept))}"
-    elif known.approval.no_offer:
+    if known.approval.no_offer:
         yield f"for this one time only: {clean(known.approval.no_offer)}"
     if proposed := tuple(spell_standing(known.approval.proposed)):
         yield f"the workspace's own file proposes (it grants nothing): {clean('; '.join(proposed))}"
