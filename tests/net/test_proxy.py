@@ -11,7 +11,7 @@ import pytest
 from kova_auto.net.proxy import MAX_TOLD, Bounds, Proxy
 from tests.net.proxied import BOUNDS, Names, a_door, a_server, ask, opened
 
-HERE = {"pypi.org": ["127.0.0.1"], "files.pypi.org": ["127.0.0.1"]}
+HERE = {"pypi.example": ["127.0.0.1"], "files.pypi.example": ["127.0.0.1"]}
 
 
 async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -35,9 +35,9 @@ async def hello(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 async def test_a_tunnel_carries_bytes_both_ways() -> None:
-    async with a_server(echo) as port, a_door((f"*.pypi.org:{port}",), HERE) as (door, way):
+    async with a_server(echo) as port, a_door((f"*.pypi.example:{port}",), HERE) as (door, way):
         reader, writer = await asyncio.open_connection("127.0.0.1", way)
-        writer.write(b"CONNECT files.pypi.org:%d HTTP/1.1\r\nHost: files.pypi.org\r\n\r\nearly" % port)
+        writer.write(b"CONNECT files.pypi.example:%d HTTP/1.1\r\nHost: files.pypi.example\r\n\r\nearly" % port)
         head = await reader.readuntil(b"\r\n\r\n")
         writer.write(b" and late" * 100_000)
         writer.write_eof()
@@ -51,16 +51,16 @@ async def test_a_tunnel_carries_bytes_both_ways() -> None:
 
 
 async def test_a_plain_request_is_asked_in_the_proxys_place() -> None:
-    async with a_server(hello) as port, a_door((f"pypi.org:{port}",), HERE) as (door, way):
+    async with a_server(hello) as port, a_door((f"pypi.example:{port}",), HERE) as (door, way):
         request = (
-            b"POST http://pypi.org:%d/simple?q=1#part HTTP/1.1\r\nHost: pypi.org:%d\r\n"
+            b"POST http://pypi.example:%d/simple?q=1#part HTTP/1.1\r\nHost: pypi.example:%d\r\n"
             b"Proxy-Authorization: Basic x\r\nProxy-Connection: keep-alive\r\nConnection: X-Hop\r\nX-Hop: 1\r\n"
             b"X-Kept: 1\r\nContent-Length: 4\r\n\r\nbody"
         )
         answer = await ask(way, request % (port, port))
     head, _, seen = answer.partition(b"\r\n\r\n")
     assert seen == (
-        b"POST /simple?q=1 HTTP/1.1\r\nHost: pypi.org:%d\r\nX-Kept: 1\r\nContent-Length: 4\r\n"
+        b"POST /simple?q=1 HTTP/1.1\r\nHost: pypi.example:%d\r\nX-Kept: 1\r\nContent-Length: 4\r\n"
         b"Connection: close\r\n\r\nbody" % port
     )
     assert head.split(b"\r\n") == [
@@ -77,8 +77,8 @@ async def test_nothing_rides_on_a_request_that_was_judged() -> None:
         writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
         asked.append(await reader.read())
 
-    async with a_server(note) as port, a_door((f"pypi.org:{port}",), HERE) as (_, way):
-        first = b"GET http://pypi.org:%d/ HTTP/1.1\r\nHost: pypi.org\r\n\r\n" % port
+    async with a_server(note) as port, a_door((f"pypi.example:{port}",), HERE) as (_, way):
+        first = b"GET http://pypi.example:%d/ HTTP/1.1\r\nHost: pypi.example\r\n\r\n" % port
         answer = await ask(way, first + b"GET http://evil.org/ HTTP/1.1\r\nHost: evil.org\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 204 ")
     assert [b"evil" in text for text in asked] == [False, False]
@@ -89,27 +89,33 @@ async def test_nothing_rides_on_a_request_that_was_judged() -> None:
     [
         ("CONNECT evil.org:443", "evil.org is not listed in [permissions] network"),
         ("GET http://evil.org/", "evil.org is not listed in [permissions] network"),
-        ("CONNECT pypi.org:22", "pypi.org:22 is not listed in [permissions] network"),
+        ("CONNECT pypi.example:22", "pypi.example:22 is not listed in [permissions] network"),
         ("CONNECT 127.0.0.1:443", "127.0.0.1 is or answers with a loopback address, which must not be connected to"),
         ("CONNECT [::1]:443", "::1 is or answers with a loopback address, which must not be connected to"),
         ("CONNECT 2130706433:443", "an IPv4 address must be written as four plain decimal numbers"),
-        ("CONNECT pypi.org", "wanted a host and a port from 1 to 65535"),
-        ("GET https://pypi.org/", "a proxy is asked for http://host/ or by CONNECT host:port"),
+        ("CONNECT pypi.example", "wanted a host and a port from 1 to 65535"),
+        ("GET https://pypi.example/", "a proxy is asked for http://host/ or by CONNECT host:port"),
         ("GET /", "a proxy is asked for http://host/ or by CONNECT host:port"),
-        ("GET http://u:p@pypi.org/", "a URL must not carry a user name or password"),
-        ("GET http://gone.pypi.org/", "the name gone.pypi.org gave no address"),
-        ("GET http://inner.pypi.org/", "inner.pypi.org is or answers with a private address, which must not be"),
-        ("GET http://both.pypi.org/", "both.pypi.org is or answers with a link-local address, which must not be"),
-        ("GET http://meta.pypi.org/", "meta.pypi.org is or answers with a metadata address, which must not be"),
+        ("GET http://u:p@pypi.example/", "a URL must not carry a user name or password"),
+        ("GET http://gone.pypi.example/", "the name gone.pypi.example gave no address"),
+        (
+            "GET http://inner.pypi.example/",
+            "inner.pypi.example is or answers with a private address, which must not be",
+        ),
+        (
+            "GET http://both.pypi.example/",
+            "both.pypi.example is or answers with a link-local address, which must not be",
+        ),
+        ("GET http://meta.pypi.example/", "meta.pypi.example is or answers with a metadata address, which must not be"),
     ],
 )
 async def test_a_refusal_is_told_to_the_client_and_to_whoever_asks(request_line: str, told: str) -> None:
     names = {
-        "inner.pypi.org": ["10.0.0.1"],
-        "both.pypi.org": ["93.184.215.14", "fe80::1"],
-        "meta.pypi.org": ["169.254.169.254"],
+        "inner.pypi.example": ["10.0.0.1"],
+        "both.pypi.example": ["93.184.215.14", "fe80::1"],
+        "meta.pypi.example": ["169.254.169.254"],
     }
-    async with a_door(("pypi.org", "*.pypi.org"), names, closed=True) as (door, way):
+    async with a_door(("pypi.example", "*.pypi.example"), names, closed=True) as (door, way):
         answer = await ask(way, f"{request_line} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
         lines = door.told()
     assert [line.startswith(f"network: {told}") for line in lines] == [True]
@@ -153,19 +159,19 @@ async def test_a_name_is_looked_up_once_and_what_was_checked_is_connected_to() -
 async def test_a_host_that_does_not_answer_is_told() -> None:
     async with a_server(hello) as port:
         pass
-    async with a_door((f"pypi.org:{port}",), HERE) as (door, way):
-        answer = await ask(way, b"CONNECT pypi.org:%d HTTP/1.1\r\nHost: x\r\n\r\n" % port)
+    async with a_door((f"pypi.example:{port}",), HERE) as (door, way):
+        answer = await ask(way, b"CONNECT pypi.example:%d HTTP/1.1\r\nHost: x\r\n\r\n" % port)
     assert answer.startswith(b"HTTP/1.1 502 Bad Gateway")
-    assert door.told() == (f"network: pypi.org:{port} gave no connection",)
+    assert door.told() == (f"network: pypi.example:{port} gave no connection",)
 
 
 async def test_a_connection_on_which_nothing_moves_is_closed() -> None:
     async with (
         a_server(echo) as port,
-        a_door((f"pypi.org:{port}",), HERE, bounds=Bounds(head_s=5.0, idle_s=0.1)) as (_, way),
+        a_door((f"pypi.example:{port}",), HERE, bounds=Bounds(head_s=5.0, idle_s=0.1)) as (_, way),
     ):
         reader, writer = await asyncio.open_connection("127.0.0.1", way)
-        writer.write(b"CONNECT pypi.org:%d HTTP/1.1\r\nHost: x\r\n\r\n" % port)
+        writer.write(b"CONNECT pypi.example:%d HTTP/1.1\r\nHost: x\r\n\r\n" % port)
         await reader.readuntil(b"\r\n\r\n")
         rest = await reader.read()
         writer.close()
@@ -175,17 +181,17 @@ async def test_a_connection_on_which_nothing_moves_is_closed() -> None:
 async def test_who_asks_for_nothing_is_let_go() -> None:
     async with a_door("on", HERE, bounds=Bounds(head_s=0.1, idle_s=5.0)) as (door, way):
         assert await ask(way, b"") == b""
-        assert await ask(way, b"GET http://pypi.org/") == b""
+        assert await ask(way, b"GET http://pypi.example/") == b""
         assert await ask(way, b"\x16\x03\x01\x02\x00 no HTTP at all\r\n\r\n") == b""
         assert door.told() == ()
 
 
 async def test_more_connections_wait_for_room() -> None:
-    async with a_server(echo) as port, a_door((f"pypi.org:{port}",), HERE, bounds=Bounds(at_once=1)) as (_, way):
+    async with a_server(echo) as port, a_door((f"pypi.example:{port}",), HERE, bounds=Bounds(at_once=1)) as (_, way):
         reader, writer = await asyncio.open_connection("127.0.0.1", way)
-        writer.write(b"CONNECT pypi.org:%d HTTP/1.1\r\nHost: x\r\n\r\n" % port)
+        writer.write(b"CONNECT pypi.example:%d HTTP/1.1\r\nHost: x\r\n\r\n" % port)
         await reader.readuntil(b"\r\n\r\n")
-        second = asyncio.create_task(ask(way, b"CONNECT pypi.org:1 HTTP/1.1\r\nHost: x\r\n\r\n"))
+        second = asyncio.create_task(ask(way, b"CONNECT pypi.example:1 HTTP/1.1\r\nHost: x\r\n\r\n"))
         writer.write(b"still served")
         assert await reader.readexactly(12) == b"still served"
         assert not second.done()
@@ -216,9 +222,9 @@ async def test_who_asks_in_vain_too_often_is_heard_no_more() -> None:
 async def test_a_door_that_is_closed_ends_what_goes_through_it_and_holds_nothing() -> None:
     before = opened()
     async with a_server(echo) as port:
-        async with a_door((f"pypi.org:{port}",), HERE) as (door, way):
+        async with a_door((f"pypi.example:{port}",), HERE) as (door, way):
             reader, writer = await asyncio.open_connection("127.0.0.1", way)
-            writer.write(b"CONNECT pypi.org:%d HTTP/1.1\r\nHost: x\r\n\r\n" % port)
+            writer.write(b"CONNECT pypi.example:%d HTTP/1.1\r\nHost: x\r\n\r\n" % port)
             await reader.readuntil(b"\r\n\r\n")
         assert await reader.read() == b""
         writer.close()

@@ -48,7 +48,7 @@ def check_entry(entry: str) -> str | None:
     if port is not None and not 1 <= port <= 65535:
         return f"wanted a port from 1 to 65535, found {entry!r}"
     if ":" in host and not _is_address(host):
-        return f"wanted a host such as pypi.org, *.npmjs.org:443 or *, found {entry!r}"
+        return f"wanted a host such as pypi.example, *.npm.example:443 or *, found {entry!r}"
     return check_host(host)
 
 

@@ -79,10 +79,10 @@ def test_a_child_is_confined_where_either_wants_it(parent: Sandbox, child: Sandb
     ("parent", "child", "network"),
     [
         ("off", "on", "off"),
-        ("on", ("pypi.org",), ("pypi.org",)),
-        (("pypi.org",), "on", ("pypi.org",)),
-        (("pypi.org", "a.example"), ("evil.example", "pypi.org"), ("pypi.org",)),
-        (("pypi.org",), ("evil.example",), "off"),
+        ("on", ("pypi.example",), ("pypi.example",)),
+        (("pypi.example",), "on", ("pypi.example",)),
+        (("pypi.example", "a.example"), ("evil.example", "pypi.example"), ("pypi.example",)),
+        (("pypi.example",), ("evil.example",), "off"),
     ],
 )
 def test_a_child_reaches_what_both_reach(parent: Network, child: Network, network: Network) -> None:

@@ -11,10 +11,10 @@ from kova_auto.core.net.address import EgressRefusedError
 @pytest.mark.parametrize(
     "entry",
     [
-        "pypi.org",
-        "pypi.org:443",
-        "*.npmjs.org",
-        "*.npmjs.org:443",
+        "pypi.example",
+        "pypi.example:443",
+        "*.npm.example",
+        "*.npm.example:443",
         "*",
         "*:8443",
         "8.8.8.8:53",
@@ -28,8 +28,26 @@ def test_a_host_with_or_without_a_port_may_be_listed(entry: str) -> None:
 @pytest.mark.parametrize(
     "entry",
     [
-        *("", ":443", "pypi.org:", "pypi.org:0", "pypi.org:65536", "pypi.org:https", "https://pypi.org", "pypi.org/x"),
-        *("a@pypi.org", "*.org:443", "*.*", "pypi .org", "pypi.org:443:443", "**.pypi.org", "pypi.org:-1", "[::1:443"),
+        *(
+            "",
+            ":443",
+            "pypi.example:",
+            "pypi.example:0",
+            "pypi.example:65536",
+            "pypi.example:https",
+            "https://pypi.example",
+            "pypi.example/x",
+        ),
+        *(
+            "a@pypi.example",
+            "*.org:443",
+            "*.*",
+            "pypi .org",
+            "pypi.example:443:443",
+            "**.pypi.example",
+            "pypi.example:-1",
+            "[::1:443",
+        ),
     ],
 )
 def test_anything_else_is_told_apart(entry: str) -> None:
@@ -39,21 +57,25 @@ def test_anything_else_is_told_apart(entry: str) -> None:
 @pytest.mark.parametrize(
     ("network", "wanted", "why"),
     [
-        ("off", ("pypi.org", 443), "pypi.org is out of reach: [permissions] network is off"),
-        ("on", ("pypi.org", 443), None),
-        ("on", ("pypi.org", 8080), None),
+        ("off", ("pypi.example", 443), "pypi.example is out of reach: [permissions] network is off"),
+        ("on", ("pypi.example", 443), None),
+        ("on", ("pypi.example", 8080), None),
         ("on", ("smtp.org", 25), "port 25 of smtp.org is only reached where [permissions] network lists it"),
-        (("pypi.org",), ("pypi.org", 443), None),
-        (("pypi.org",), ("pypi.org", 80), None),
-        (("PyPI.org.",), ("pypi.org", 80), None),
-        (("pypi.org",), ("pypi.org", 22), "pypi.org:22 is not listed in [permissions] network"),
-        (("pypi.org:22",), ("pypi.org", 22), None),
-        (("pypi.org:22",), ("pypi.org", 443), "pypi.org is not listed in [permissions] network"),
-        (("pypi.org",), ("files.pypi.org", 443), "files.pypi.org is not listed in [permissions] network"),
-        (("pypi.org",), ("evilpypi.org", 443), "evilpypi.org is not listed in [permissions] network"),
-        (("*.pypi.org",), ("files.pypi.org", 443), None),
-        (("*.pypi.org",), ("pypi.org", 443), "pypi.org is not listed in [permissions] network"),
-        (("*.pypi.org:443",), ("files.pypi.org", 80), "files.pypi.org is not listed in [permissions] network"),
+        (("pypi.example",), ("pypi.example", 443), None),
+        (("pypi.example",), ("pypi.example", 80), None),
+        (("PyPI.example.",), ("pypi.example", 80), None),
+        (("pypi.example",), ("pypi.example", 22), "pypi.example:22 is not listed in [permissions] network"),
+        (("pypi.example:22",), ("pypi.example", 22), None),
+        (("pypi.example:22",), ("pypi.example", 443), "pypi.example is not listed in [permissions] network"),
+        (("pypi.example",), ("files.pypi.example", 443), "files.pypi.example is not listed in [permissions] network"),
+        (("pypi.example",), ("evilpypi.example", 443), "evilpypi.example is not listed in [permissions] network"),
+        (("*.pypi.example",), ("files.pypi.example", 443), None),
+        (("*.pypi.example",), ("pypi.example", 443), "pypi.example is not listed in [permissions] network"),
+        (
+            ("*.pypi.example:443",),
+            ("files.pypi.example", 80),
+            "files.pypi.example is not listed in [permissions] network",
+        ),
         (("*",), ("any.org", 443), None),
         (("*",), ("any.org", 25), "any.org:25 is not listed in [permissions] network"),
         (("*:8443",), ("any.org", 8443), None),
@@ -70,11 +92,11 @@ def test_a_destination_is_reached_as_the_job_says(network: Network, wanted: tupl
 @pytest.mark.parametrize(
     ("authority", "found"),
     [
-        ("PyPI.org:443", ("pypi.org", 443)),
+        ("PyPI.example:443", ("pypi.example", 443)),
         ("bücher.example:443", ("xn--bcher-kva.example", 443)),
-        ("pypi.org.:443", ("pypi.org", 443)),
+        ("pypi.example.:443", ("pypi.example", 443)),
         ("[2606:4700::1111]:443", ("2606:4700::1111", 443)),
-        ("pypi.org", ("pypi.org", 80)),
+        ("pypi.example", ("pypi.example", 80)),
     ],
 )
 def test_a_destination_is_read_as_a_client_writes_it(authority: str, found: tuple[str, int]) -> None:
@@ -96,7 +118,7 @@ def test_what_is_no_public_destination_is_refused(authority: str) -> None:
 
 def test_a_tunnel_names_its_port() -> None:
     with pytest.raises(EgressRefusedError, match="wanted a host and a port"):
-        destination("pypi.org")
+        destination("pypi.example")
 
 
 @given(st.text(max_size=40), st.lists(st.text(max_size=20), max_size=3))

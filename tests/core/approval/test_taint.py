@@ -45,7 +45,7 @@ TABLE: list[tuple[str, CallFacts, dict[str, Any], str, str]] = [
     ("command", command("make docs"), {}, "? + + + | + + +", "? + + + | + + +"),
     ("command, open", command("make docs"), {"sandbox": "off"}, "? + + + | + + +", "? ? ? ? | ? ? ?"),
     ("command, net", command("make docs"), {"network": "on"}, "? + + + | + + +", "? ? ? ? | ? ? ?"),
-    ("command, hosts", command("make docs"), {"network": ("pypi.org",)}, "? + + + | + + +", "? ? ? ? | ? ? ?"),
+    ("command, hosts", command("make docs"), {"network": ("pypi.example",)}, "? + + + | + + +", "? ? ? ? | ? ? ?"),
     ("command, secrets", command("make docs"), {"secrets": ("TOKEN",)}, "? + + + | + + +", "? ? ? ? | ? ? ?"),
     ("command, safe", command("git log -3"), {"secrets": ("TOKEN",)}, "? ? ? + | + + +", "? ? ? ? | ? ? ?"),
     ("command, unproven", command("make docs", frozenset()), {"network": "on"}, "! ! ! ! | ! ! !", "! ! ! ! | ! ! !"),
