@@ -7,11 +7,9 @@ the service is asked to stop.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeVar
 
 from kova_auto.core import limits
 from kova_auto.core.errors import FencedError
@@ -38,6 +36,7 @@ from kova_auto.core.step import (
 )
 from kova_auto.engine.bells import Alarm, Bell, Bells, Ear
 from kova_auto.engine.dispatch import Advanced
+from kova_auto.engine.entry import Entries, Entry
 from kova_auto.engine.pen import OvertakenError, Pen
 from kova_auto.engine.perform import perform
 from kova_auto.engine.tenure import Tenure
@@ -45,7 +44,6 @@ from kova_auto.engine.world import World
 
 LEASE = timedelta(seconds=30)
 SLACK_S = 0.01  # between two clocks that are read one after the other
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,7 @@ def _rested(step: Resting) -> Advanced:
             return Advanced.SUSPENDED
 
 
-async def _cut_off(task: asyncio.Future[_T]) -> None:
+async def _cut_off(task: asyncio.Future[Entry]) -> None:
     """Cancel a task that is not done, and wait for its end, also where this is cancelled meanwhile.
 
     A generator that is at work cannot be closed, and what tidies up after a tool is not to be disturbed.
@@ -128,6 +126,10 @@ async def _cut_off(task: asyncio.Future[_T]) -> None:
             cancelled = exc
     if cancelled:
         raise cancelled
+
+
+async def _next(entries: Entries) -> Entry:
+    return await anext(entries)
 
 
 _UNANNOUNCED = (AssembleContext, Recover, Finish)
@@ -182,13 +184,13 @@ class _Drive:
             while goes_on:
                 if at_once and self._is_over():
                     raise _CutOffError
-                entry = await (anext(entries) if at_once else self._unless_ended(anext(entries), step))
+                entry = await (anext(entries) if at_once else self._unless_ended(entries, step))
                 await self._pen.write(entry)
                 goes_on, at_once = entry.announces, False
 
-    async def _unless_ended(self, work: Awaitable[_T], step: Acting) -> _T:
+    async def _unless_ended(self, entries: Entries, step: Acting) -> Entry:
         """Await one stretch of a step's work; where something ends it before, what was done at that moment counts."""
-        task = asyncio.ensure_future(work)
+        task = asyncio.get_running_loop().create_task(_next(entries))
         try:
             while not task.done():  # The step was chosen this moment: there is no reason yet to end it.
                 await self._woken(task, step)
@@ -216,7 +218,7 @@ class _Drive:
             self._bell.rung = False
             await self._pen.fold_in()
 
-    async def _woken(self, task: asyncio.Future[_T], step: Acting) -> None:
+    async def _woken(self, task: asyncio.Future[Entry], step: Acting) -> None:
         """Wait until the task is done, or until there is a reason to look whether the step is to end."""
         if self._is_over() or (self._bell.rung and not settles(step)):
             return
