@@ -20,7 +20,6 @@ from kova_auto.cli.instants import named
 from kova_auto.cli.job_source import JobSource
 from kova_auto.cli.options import ConfigOption, JsonOption, now_of, settings_of
 from kova_auto.cli.output import say, say_json
-from kova_auto.cli.usage import since_of
 from kova_auto.core.approval.asking import asking_rows, asking_when_tainted
 from kova_auto.core.approval.levels import ApprovalLevel, Ruling
 from kova_auto.core.approval.policy import Policy
@@ -149,6 +148,8 @@ async def _survey(wish: Wish) -> None:
 
 
 def _since(wish: Wish, text: str) -> int:
+    from kova_auto.cli.usage import since_of
+
     begin = named("--since", lambda given: since_of(given, wish.now, wish.settings.timezone), text)
 
     async def question(answers: Answers) -> list[list[Event]]:

@@ -49,6 +49,7 @@ def test_the_list_of_jobs_knows_which_are_paused_and_imports_nothing_heavy(tmp_p
         ["jobs", "--help"],
         ["jobs", "check", "nightly.toml"],
         ["jobs", "schema"],
+        ["explain", "nightly.toml", "read", "notes.txt"],
         ["rules", "list"],
         ["rules", "test", "ls -l", "--rule", "ls *"],
     ],
