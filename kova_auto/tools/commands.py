@@ -215,8 +215,7 @@ class Commands:
         token, spool = dirs.token(call), dirs.spool(call)
         with _in_words():
             confinement = await asyncio.to_thread(self._confinement, dirs, scene, level)
-            inherits = (door.descriptor,) if door else ()
-            confinement = replace(confinement, handover=inherits[0] if inherits else None)
+            confinement = replace(confinement, handover=door.descriptor if door else None)
             confined = await asyncio.to_thread(confiner.prepare, confinement, bash_argv(command), token)
             tidy = partial(_tidy, confiner, confined, dirs.note(call))
             try:
@@ -228,7 +227,7 @@ class Commands:
                     token=token,
                     limits=limits,
                     spool=spool,
-                    inherits=inherits,
+                    inherits=(*confined.inherits, *((door.descriptor,) if door else ())),
                 )
             except BaseException:
                 await asyncio.to_thread(tidy)

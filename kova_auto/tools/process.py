@@ -287,10 +287,17 @@ async def _start(
 
 
 async def run_process(
-    argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, token: str, limits: Limits, spool: Path | None = None
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    token: str,
+    limits: Limits,
+    spool: Path | None = None,
+    inherits: tuple[int, ...] = (),
 ) -> Ended:
     """Run a command to its end where nobody needs to write down that it starts; arguments as for `spawn`."""
-    process = await spawn(argv, env=env, cwd=cwd, token=token, limits=limits, spool=spool)
+    process = await spawn(argv, env=env, cwd=cwd, token=token, limits=limits, spool=spool, inherits=inherits)
     process.release()
     return await process.ended()
 

@@ -40,6 +40,8 @@ def bwrap_argv(
     controls: Controls,
     command: Sequence[str],
     token: str,
+    *,
+    seccomp: int | None = None,
 ) -> list[str]:
     """Return the command line that runs `command` confined.
 
@@ -50,11 +52,13 @@ def bwrap_argv(
         controls: The control files of the writable roots.
         command: The command's own argument list.
         token: Marks the command's processes, and not bwrap's own, which are to outlive a polite signal.
+        seccomp: Descriptor from which bwrap reads a filter of system calls.
     """
+    filtered = () if seccomp is None else ("--seccomp", str(seccomp))
     if (descriptor := confinement.network) is not None:
         command = with_network(descriptor, command)
     inside = ("--setenv", MARKER, token, "--chdir", str(confinement.cwd), "--")
-    return [str(bwrap), *_ALWAYS, *_HOST, *_trees(seen), *_controls(seen, controls), *inside, *command]
+    return [str(bwrap), *_ALWAYS, *filtered, *_HOST, *_trees(seen), *_controls(seen, controls), *inside, *command]
 
 
 def _trees(seen: Sequence[Place]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,7 @@ from kova_auto.tools.sandbox.live import Live
 from kova_auto.tools.sandbox.network import no_network, proxy_variables
 from kova_auto.tools.sandbox.places import places
 from kova_auto.tools.sandbox.plan import Confinement, Level, Method
-from kova_auto.tools.sandbox.seccomp import Numbers
+from kova_auto.tools.sandbox.seccomp import Numbers, inside_name_spaces, numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +27,14 @@ class Confined:
 
     Attributes:
         controls: The control files that are held while the command runs.
+        inherits: Descriptors that the spawned process must have; closed when it is settled.
     """
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
     cwd: Path
     controls: Controls = field(default_factory=Controls)
+    inherits: tuple[int, ...] = ()
 
 
 class Confiner(Protocol):
@@ -72,6 +75,7 @@ class BwrapConfiner:
 
     program: Path
     live: Live
+    numbers: Numbers | None = field(default_factory=numbers)
     method: Method = Method.BWRAP
     lacks: tuple[str, ...] = ()
 
@@ -81,11 +85,15 @@ class BwrapConfiner:
         _make_home(there)
         seen = places(there, TEMP_AT)
         controls = self.live.enter(there.writable, mounts=True, job_dirs=there.job_dirs)
-        argv = bwrap_argv(self.program, there, seen, controls, command, token)
-        return Confined(tuple(argv), _environment(there, TEMP_AT[0]), Path("/"), controls)
+        inherits = (_readable(inside_name_spaces(self.numbers)),) if self.numbers else ()
+        seccomp = inherits[0] if inherits else None
+        argv = bwrap_argv(self.program, there, seen, controls, command, token, seccomp=seccomp)
+        return Confined(tuple(argv), _environment(there, TEMP_AT[0]), Path("/"), controls, inherits)
 
     def settle(self, confined: Confined) -> tuple[str, ...]:
         """See `Confiner`."""
+        for descriptor in confined.inherits:
+            os.close(descriptor)
         return self.live.leave(confined.controls)
 
 
@@ -186,6 +194,14 @@ def _environment(confinement: Confinement, temp: Path) -> dict[str, str]:
     cached = confinement.cache if confinement.level is Level.WORKSPACE else None
     network = {} if confinement.network is None else proxy_variables()
     return {**confinement.env, **place_variables(temp, cached or temp / "cache"), **network}
+
+
+def _readable(data: bytes) -> int:
+    """Return a descriptor from which a child reads the data."""
+    descriptor = os.memfd_create("filter")
+    os.write(descriptor, data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
 
 
 def _make_home(confinement: Confinement) -> None:

@@ -1,7 +1,9 @@
-"""Assembles the filter that stands beside Landlock: no sockets, no user name spaces, no kernel key rings.
+"""Assembles filters of system calls: what stands beside Landlock, and what bubblewrap's name spaces do not hold.
 
-Landlock knows TCP only, and no sockets of the file system, over which a user's service manager or a container engine
-would run anything unconfined. The filter sees numbers, not names: it denies the calls that make sockets. Pairs stay.
+Under both, nobody reaches the kernel's key rings, types into a terminal, or leaves a file behind that runs as its
+owner for whoever starts it. Landlock knows TCP only, and no sockets of the file system, over which a user's service
+manager or a container engine would run anything unconfined. The filter sees numbers, not names: there it denies the
+calls that make sockets, and new user name spaces. Pairs stay.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets; the low half of an argument, little endian
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # offsets; the low half of each argument comes first, little endian
 _ALLOW, _ERROR = 0x7FFF0000, 0x00050000
 _EPERM, _ENOSYS = 1, 38
 _NEW_USER_NAMESPACE = 0x10000000
@@ -29,13 +31,39 @@ class Numbers:
     unshare: int
     setns: int
     keyrings: tuple[int, int, int]
+    ioctl: int
+    modes: tuple[tuple[int, int], ...]  # calls that give a file its mode, with the argument that holds it
+    opens: tuple[tuple[int, int, int], ...]  # calls that may make a file, with the arguments for flags and mode
 
 
+_NEWER = {"socket": 198, "clone": 220, "unshare": 97, "setns": 268, "ioctl": 29}
 _BY_MACHINE = {
-    "x86_64": Numbers(0xC000003E, socket=41, clone=56, unshare=272, setns=308, keyrings=(248, 249, 250)),
-    "aarch64": Numbers(0xC00000B7, socket=198, clone=220, unshare=97, setns=268, keyrings=(217, 218, 219)),
-    "riscv64": Numbers(0xC00000F3, socket=198, clone=220, unshare=97, setns=268, keyrings=(217, 218, 219)),
+    "x86_64": Numbers(
+        0xC000003E,
+        socket=41,
+        clone=56,
+        unshare=272,
+        setns=308,
+        keyrings=(248, 249, 250),
+        ioctl=16,
+        modes=((90, 1), (91, 1), (268, 2), (85, 1), (133, 1), (259, 2)),
+        opens=((2, 1, 2), (257, 2, 3)),
+    ),
+} | {
+    machine: Numbers(
+        architecture,
+        **_NEWER,
+        keyrings=(217, 218, 219),
+        modes=((52, 1), (53, 2), (33, 2)),
+        opens=((56, 2, 3),),
+    )
+    for machine, architecture in (("aarch64", 0xC00000B7), ("riscv64", 0xC00000F3))
 }
+_FCHMODAT2, _MODE_OF_FCHMODAT2 = 452, 2
+_OPENAT2 = 437  # holds its mode where a filter cannot look
+_RUNS_AS_OWNER = 0o4000
+_MAKES_FILES = 0o100 | 0o20000000  # O_CREAT, and the half of O_TMPFILE that is its own
+_TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _CLONE3 = 435
 _IO_URING = (425, 426, 427)  # makes sockets past any filter
 
@@ -46,23 +74,49 @@ def numbers(machine: str = "") -> Numbers | None:
 
 
 def program(known: Numbers) -> bytes:
-    """Return the filter for a machine, eight bytes an instruction."""
-    steps = [_load(_ARCHITECTURE), *_unless_equal(known.architecture, _EPERM), _load(_NUMBER)]
-    steps += [_jump(_AT_LEAST, _X32, 0, 1), _deny(_EPERM)]
-    steps += _deny_calls((_CLONE3, *_IO_URING), _ENOSYS)  # callers fall back to what the filter can look into
-    steps += _deny_calls((known.socket, known.setns, *known.keyrings), _EPERM)
+    """Return the filter beside Landlock, eight bytes an instruction."""
+    steps = _deny_calls((_CLONE3,), _ENOSYS)  # callers fall back to what the filter can look into
+    steps += _deny_calls((known.socket, known.setns), _EPERM)
     for call in (known.clone, known.unshare):
-        steps += _deny_flag(call, _NEW_USER_NAMESPACE)
-    return b"".join([*steps, _step(_RETURN, _ALLOW)])
+        steps += _deny_bit(call, 0, _NEW_USER_NAMESPACE)
+    return b"".join([*_head(known), *steps, *_common(known), _step(_RETURN, _ALLOW)])
+
+
+def inside_name_spaces(known: Numbers) -> bytes:
+    """Return the filter inside bubblewrap, eight bytes an instruction."""
+    return b"".join([*_head(known), *_common(known), _step(_RETURN, _ALLOW)])
+
+
+def _head(known: Numbers) -> list[bytes]:
+    """Deny other architectures' calls, whose numbers mean something else."""
+    head = [_load(_ARCHITECTURE), *_unless_equal(known.architecture, _EPERM), _load(_NUMBER)]
+    return [*head, _jump(_AT_LEAST, _X32, 0, 1), _deny(_EPERM)]
+
+
+def _common(known: Numbers) -> list[bytes]:
+    steps = _deny_calls((_OPENAT2, *_IO_URING), _ENOSYS) + _deny_calls(known.keyrings, _EPERM)
+    for call, argument in (*known.modes, (_FCHMODAT2, _MODE_OF_FCHMODAT2)):
+        steps += _deny_bit(call, argument, _RUNS_AS_OWNER)
+    for call, flags, mode in known.opens:
+        check = [_load_argument(mode), _jump(_ANY_BIT, _RUNS_AS_OWNER, 0, 1), _deny(_EPERM)]
+        inner = [_load_argument(flags), _jump(_ANY_BIT, _MAKES_FILES, 0, len(check)), *check, _load(_NUMBER)]
+        steps += [_jump(_EQUAL, call, 0, len(inner)), *inner]
+    asks = [_jump(_EQUAL, request, 0, 1) for request in (_TIOCSTI, _TIOCLINUX)]
+    inner = [_load_argument(1), *(step for ask in asks for step in (ask, _deny(_EPERM))), _load(_NUMBER)]
+    return [*steps, _jump(_EQUAL, known.ioctl, 0, len(inner)), *inner]
 
 
 def _deny_calls(calls: Iterable[int], error: int) -> list[bytes]:
     return [step for call in calls for step in (_jump(_EQUAL, call, 0, 1), _deny(error))]
 
 
-def _deny_flag(call: int, flag: int) -> list[bytes]:
-    inner = [_load(_FIRST_ARGUMENT), _jump(_ANY_BIT, flag, 0, 1), _deny(_EPERM), _load(_NUMBER)]
+def _deny_bit(call: int, argument: int, bit: int) -> list[bytes]:
+    inner = [_load_argument(argument), _jump(_ANY_BIT, bit, 0, 1), _deny(_EPERM), _load(_NUMBER)]
     return [_jump(_EQUAL, call, 0, len(inner)), *inner]
+
+
+def _load_argument(index: int) -> bytes:
+    return _load(_ARGUMENTS + 8 * index)
 
 
 def _unless_equal(value: int, error: int) -> list[bytes]:

@@ -161,7 +161,14 @@ async def _printed(confiner: Confiner, confinement: Confinement, command: list[s
     token = f"self-test-{os.getpid()}-{confiner.method}-{confinement.level}"
     confined = await asyncio.to_thread(confiner.prepare, confinement, command, token)
     try:
-        ended = await run_process(confined.argv, env=confined.env, cwd=confined.cwd, token=token, limits=_LIMITS)
+        ended = await run_process(
+            confined.argv,
+            env=confined.env,
+            cwd=confined.cwd,
+            token=token,
+            limits=_LIMITS,
+            inherits=confined.inherits,
+        )
     finally:
         confiner.settle(confined)
     return ended.output.text()

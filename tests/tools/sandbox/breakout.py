@@ -195,7 +195,9 @@ async def attempt(scene: Scene, confiner: Confiner, level: Level, script: str) -
     scene.before = scene.photograph(whole_workspace=level is Level.READING)
     token = f"breakout-{scene.top.name}"
     confined = confiner.prepare(scene.confinement(level), bash_argv(script), token)
-    ended = await run_process(confined.argv, env=confined.env, cwd=confined.cwd, token=token, limits=LIMITS)
+    ended = await run_process(
+        confined.argv, env=confined.env, cwd=confined.cwd, token=token, limits=LIMITS, inherits=confined.inherits
+    )
     confiner.settle(confined)
     return ended
 

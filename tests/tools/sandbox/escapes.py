@@ -238,6 +238,29 @@ print(os.environ['BROKE'])"""),
         (Level.WORKSPACE,),
         harmless=False,
     ),
+    Escape(
+        "leave_a_program_that_runs_as_its_owner",
+        "cp /bin/true t; chmod u+s t; test -u t && echo $BROKE; rm -f t; exit 1",
+    ),
+    Escape(
+        "make_a_program_that_runs_as_its_owner",
+        _python("""
+os.umask(0)
+os.close(os.open(os.environ['TMPDIR'] + '/t', os.O_CREAT | os.O_WRONLY, 0o4755))
+print(os.environ['BROKE'])"""),
+        harmless=False,
+    ),
+    Escape(
+        "read_a_key_ring",
+        _python("""
+libc = ctypes.CDLL(None, use_errno=True)
+number = {'x86_64': 250}.get(os.uname().machine, 219)
+if libc.syscall(number, 0, -3, 0) >= 0:
+    print(os.environ['BROKE'])
+else:
+    raise OSError(ctypes.get_errno(), 'no key ring')"""),
+        harmless=False,
+    ),
     # The network.
     Escape(
         "connect_to_loopback_as_version_6",

@@ -37,7 +37,9 @@ async def run(
     """Run a script and settle; once it has written to the pipe `said`, it is stopped."""
     token = f"{confinement.temp}-{script}"
     confined = confiner.prepare(confinement, bash_argv(script), token)
-    process = await spawn(confined.argv, env=confined.env, cwd=confined.cwd, token=token, limits=limits)
+    process = await spawn(
+        confined.argv, env=confined.env, cwd=confined.cwd, token=token, limits=limits, inherits=confined.inherits
+    )
     process.release()
     if said is not None:
         await asyncio.to_thread(said.read_text)
@@ -159,7 +161,9 @@ async def test_what_a_killed_service_left_is_settled_by_the_next(scene: Scene) -
     confinement = scene.confinement(Level.WORKSPACE)
     before = hidden_names(scene.workspace)
     confined = confiner_of(Method.BWRAP, Level.WORKSPACE).prepare(confinement, bash_argv("echo x > .npmrc"), "t")
-    await run_process(confined.argv, env=confined.env, cwd=confined.cwd, token="t", limits=LIMITS)
+    await run_process(
+        confined.argv, env=confined.env, cwd=confined.cwd, token="t", limits=LIMITS, inherits=confined.inherits
+    )
     left = hidden_names(scene.workspace)
     aside = Live().leave(confined.controls)
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 
 import pytest
 
-from kova_auto.tools.sandbox.seccomp import Numbers, numbers, program
+from kova_auto.tools.sandbox.seccomp import Numbers, inside_name_spaces, numbers, program
 
 ALLOWED, EPERM, ENOSYS = "allowed", "EPERM", "ENOSYS"
 MACHINES = ("x86_64", "aarch64", "riscv64")
 
 
-def verdict(code: bytes, number: int, first: int = 0, *, architecture: int) -> str:
+def verdict(code: bytes, number: int, *arguments: int, architecture: int) -> str:
     """Interpret a filter for one system call."""
-    data = struct.pack("<IIQ6Q", number, architecture, 0, first, 0, 0, 0, 0, 0)
+    data = struct.pack("<IIQ6Q", number, architecture, 0, *arguments, *[0] * (6 - len(arguments)))
     steps = [struct.unpack("<HBBI", code[at : at + 8]) for at in range(0, len(code), 8)]
     at, held = 0, 0
     while True:
@@ -98,6 +99,44 @@ def test_the_filter_lets_through_what_cannot_reach_out(machine: str) -> None:
 @pytest.mark.parametrize("machine", MACHINES)
 def test_a_foreign_architecture_is_denied_everything(machine: str) -> None:
     assert verdict(program(known(machine)), 3, architecture=0x40000003) == EPERM
+
+
+CREATES, TEMPORARY, READS = 0o101, 0o20200001, 0o200000
+SETUID, SETGID_DIRECTORY, PLAIN = 0o104755, 0o2775, 0o755
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("beside", [program, inside_name_spaces])
+def test_no_file_is_left_that_runs_as_its_owner(machine: str, beside: Callable[[Numbers], bytes]) -> None:
+    it = known(machine)
+    code = beside(it)
+
+    def asked(number: int, **arguments: int) -> str:
+        by_index = {int(name[1:]): value for name, value in arguments.items()}
+        return verdict(code, number, *(by_index.get(index, 0) for index in range(6)), architecture=it.architecture)
+
+    changes = [*it.modes, (452, 2)]
+    assert {asked(call, **{f"a{at}": SETUID}) for call, at in changes} == {EPERM}
+    assert {asked(call, **{f"a{at}": mode}) for call, at in changes for mode in (PLAIN, SETGID_DIRECTORY)} == {ALLOWED}
+    for call, flags, mode in it.opens:
+        made = [asked(call, **{f"a{flags}": how, f"a{mode}": SETUID}) for how in (CREATES, TEMPORARY, READS)]
+        assert made == [EPERM, EPERM, ALLOWED]
+        assert asked(call, **{f"a{flags}": CREATES, f"a{mode}": PLAIN}) == ALLOWED
+    assert asked(437) == ENOSYS
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_inside_name_spaces_only_what_they_do_not_hold_is_denied(machine: str) -> None:
+    it = known(machine)
+    code = inside_name_spaces(it)
+    found = {name: verdict(code, *call, architecture=it.architecture) for name, call in calls(machine).items()}
+    denied = {name: answer for name, answer in found.items() if answer != ALLOWED}
+
+    assert denied == {"io_uring": ENOSYS, "key ring": EPERM, "x32": EPERM}
+    requests = (0x5412, 0x541C, 0x5401, 0x5413)
+    answers = [verdict(code, it.ioctl, 0, request, architecture=it.architecture) for request in requests]
+    assert answers == [EPERM, EPERM, ALLOWED, ALLOWED]
+    assert verdict(code, 3, architecture=0x40000003) == EPERM
 
 
 def test_an_unknown_machine_has_no_numbers() -> None:
