@@ -13,9 +13,9 @@ from functools import lru_cache
 
 from kova_auto.core.approval.shell.cursor import Cursor, Unreadable
 from kova_auto.core.approval.shell.refusal import Refusal, Refused
-from kova_auto.core.approval.shell.tables import ASSIGNMENT, BLANKS, COMMAND, METACHARACTERS, RESERVED
+from kova_auto.core.approval.shell.tables import ASSIGNMENT, BLANKS, COMMAND, METACHARACTERS, RESERVED, SIMPLE_WORD
 from kova_auto.core.approval.shell.word import Lexed, Reading, Segment, Word
-from kova_auto.core.approval.shell.word_reader import read_word
+from kova_auto.core.approval.shell.word_reader import plain_word, read_word
 
 MAX_BYTES = 32 * 1024
 MAX_DEPTH = 20
@@ -68,8 +68,8 @@ class _Reader:
     opened: list[tuple[int, int]] = field(default_factory=list)
 
     def read(self) -> Lexed:
-        while char := self.cursor.peek():
-            _STEPS.get(char, _Reader.word)(self)
+        while self._simple_word() or self._step():
+            pass
         self._finish()
         if self.opened:
             raise Unreadable(Refusal.PARENTHESES, self.opened[-1][0])
@@ -77,6 +77,22 @@ class _Reader:
         if not self.segments:
             raise Unreadable(Refusal.EMPTY, 0)
         return Lexed(tuple(self.segments))
+
+    def _simple_word(self) -> bool:
+        """Read blanks and a word of bare characters, which most are; return whether there was one."""
+        simple = SIMPLE_WORD.match(self.cursor.text, self.cursor.at)
+        if not simple:
+            return False
+        self.cursor.at = simple.end()
+        self._add(plain_word(simple[1]), simple.start(1))
+        return True
+
+    def _step(self) -> bool:
+        """Read what comes next; return whether anything did."""
+        char = self.cursor.peek()
+        if char:
+            _STEPS.get(char, _Reader.word)(self)
+        return bool(char)
 
     def _finish(self) -> bool:
         """End the command that is being read; return whether there was one."""
@@ -96,8 +112,10 @@ class _Reader:
     def word(self) -> None:
         at = self.cursor.at
         word = read_word(self.cursor)
-        if self._is_descriptor(word, at):
-            return
+        if not self._is_descriptor(word, at):
+            self._add(word, at)
+
+    def _add(self, word: Word, at: int) -> None:
         if self.closed:
             raise Unreadable(Refusal.PARENTHESES, at)
         if not self.words:
@@ -230,12 +248,10 @@ def _is_number(word: Word) -> bool:
 
 
 def _check_command_word(word: Word, at: int) -> None:
-    if ASSIGNMENT.match(word.raw):
-        raise Unreadable(Refusal.ASSIGNMENT, at)
     if word.raw in RESERVED:
         raise Unreadable(Refusal.RESERVED, at)
     if not word.plain or not COMMAND.fullmatch(word.raw):
-        raise Unreadable(Refusal.COMMAND_WORD, at)
+        raise Unreadable(Refusal.ASSIGNMENT if ASSIGNMENT.match(word.raw) else Refusal.COMMAND_WORD, at)
 
 
 _STEPS: dict[str, Callable[[_Reader], None]] = {

@@ -25,4 +25,7 @@ UNTOUCHABLE_VARIABLES = frozenset(
 COMMAND = re.compile(r"[A-Za-z0-9_./:][A-Za-z0-9_./+:@,%-]*|\[")
 """What a command's name may look like; `[` is a program. Bash takes a text that begins with `-` or `+` for options."""
 
+SIMPLE_WORD = re.compile(r"[ \t]*+((?!#)[A-Za-z0-9_@%+=:,./^#-]++)(?=[ \t\n;|&]|\Z)")
+"""Blanks, and a word in which every character is itself, up to what certainly ends it."""
+
 ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[[^]]*\])?\+?=")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from kova_auto.core.approval.shell.cursor import Cursor, Unreadable
 from kova_auto.core.approval.shell.refusal import Refusal
 from kova_auto.core.approval.shell.tables import METACHARACTERS, UNTOUCHABLE_VARIABLES
 from kova_auto.core.approval.shell.word import Word
 
-_SIMPLE = re.compile(r"[A-Za-z0-9_@%+=:,./^#-]++(?=[ \t\n;|&]|\Z)")
+_SIMPLE = re.compile(r"[A-Za-z0-9_@%+=:,./^#-]++(?=[ \t\n;|&()<>]|\Z)")
 _BARE = re.compile(r"[^ \t\n;|&()<>'\"\\$`!{]++")
 _IN_DOUBLE_QUOTES = re.compile(r"[^\"\\$`!]++")
 _ESCAPED_IN_DOUBLE_QUOTES = frozenset('$`"\\')
@@ -53,6 +54,12 @@ class _Building:
         self.bare.append(bare)
 
 
+@lru_cache(maxsize=256)
+def plain_word(raw: str) -> Word:
+    """Return a word in which every character is itself."""
+    return Word(raw, raw, plain=True, literal=True)
+
+
 def read_word(cursor: Cursor) -> Word:
     """Return the word that begins at the cursor, and leave the cursor on what ends it.
 
@@ -61,7 +68,7 @@ def read_word(cursor: Cursor) -> Word:
     """
     if simple := _SIMPLE.match(cursor.text, cursor.at):
         cursor.at = simple.end()
-        return Word(simple[0], simple[0], plain=True, literal=True)
+        return plain_word(simple[0])
     start = cursor.at
     word = _Building()
     while True:

@@ -91,11 +91,11 @@ MUTANTS = (
         "if not self._finish():\n            return\n",
     ),
     Mutant("an operator needs nothing behind it", "        if self.owed:\n", "        if not self:\n"),
-    Mutant("no word is reserved", "if word.raw in RESERVED:", 'if word.raw == "if":'),
+    Mutant("no word is reserved", "    if word.raw in RESERVED:", '    if word.raw == "if":'),
     Mutant(
         "assignments are commands",
-        "    if ASSIGNMENT.match(word.raw):\n        raise Unreadable(Refusal.ASSIGNMENT, at)\n",
-        "    if ASSIGNMENT.match(word.raw):\n        return\n",
+        "    if word.raw in RESERVED:",
+        "    if ASSIGNMENT.match(word.raw):\n        return\n    if word.raw in RESERVED:",
     ),
     Mutant(
         "substitutions are variables",
