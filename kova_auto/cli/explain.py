@@ -18,6 +18,7 @@ from kova_auto.cli.frame import FAILED, NEEDS_A_PERSON, new_app
 from kova_auto.cli.ink import ink
 from kova_auto.cli.instants import named
 from kova_auto.cli.job_source import JobSource
+from kova_auto.cli.logs import log_warnings
 from kova_auto.cli.options import ConfigOption, JsonOption, now_of, settings_of
 from kova_auto.cli.output import say, say_json
 from kova_auto.core.approval.asking import asking_rows, asking_when_tainted
@@ -112,6 +113,10 @@ def explain(
     if [bool(call), every, since is not None].count(True) != 1:
         message = "wanted one of TOOL, --all and --since"
         raise ConfigError(message, hint=f"for example kova-auto explain {name} bash 'git log'")
+    if since is not None and (attended or tainted):
+        message = "recorded calls are judged as what their runs were: wanted --since without --attended and --tainted"
+        raise ConfigError(message)
+    log_warnings()
     settings = settings_of(config)
     source = JobSource(settings)
     job = source.load(source.paths([name])[0])

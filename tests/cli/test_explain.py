@@ -132,6 +132,16 @@ def test_what_this_machine_allows_counts_and_what_the_project_proposes_does_not(
     assert ruled(home, "bash", f"{home.path.name} x")[1:] == ("allow", "allow", f"grant.user:{home.path.name} *")
 
 
+def test_a_broken_permission_file_grants_nothing_and_is_said(home: Home) -> None:
+    job(home)
+    (home.path / ".kova").mkdir()
+    (home.path / ".kova" / "permissions.json").write_text("{")
+    result = home.run("explain", "nightly", "read", "notes.txt")
+    assert result.exit_code == 0
+    assert "permissions.json" in result.stderr
+    assert result.stdout.startswith("allow: level.read-only.read_inside\n")
+
+
 def test_a_file_is_explained_as_well_as_a_name(home: Home) -> None:
     job(home)
     assert home.run("explain", str(home.jobs / "nightly.toml"), "read", "x").exit_code == 0
@@ -166,6 +176,7 @@ def test_a_program_is_told_everything(home: Home) -> None:
         (("read", "{x"), "ARGS: wanted a JSON object, found "),
         (("todo", "buy milk"), "ARGS: wanted a JSON object for todo, found 'buy milk'"),
         (("read", "x", "--attended", "yolo"), "'yolo' is not one of 'ask', 'workspace-write', 'auto-edit', 'auto'"),
+        (("--since", "1d", "--tainted"), "wanted --since without --attended and --tainted"),
         (("--since", "yesterday"), "--since: wanted a date and a time, found 'yesterday'"),
     ],
 )
