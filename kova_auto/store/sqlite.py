@@ -9,7 +9,7 @@ from collections import deque
 from functools import partial
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, NullPool, StaticPool, create_engine
+from sqlalchemy import Connection, NullPool, StaticPool, create_engine
 
 from kova_auto.core.errors import JournalError
 from kova_auto.store.database import T, Work, closed
@@ -49,9 +49,11 @@ class SqliteDatabase:
         with DatabaseErrors(self.place):
             driver = _connect(path, patience_s)
             self._writing = create_engine("sqlite://", poolclass=StaticPool, creator=lambda: driver)
+            connection = self._writing.connect()
             try:
-                connection = _ready(self._writing, driver, self.place)
+                _make_ready(connection, driver, self.place)
             except BaseException:
+                connection.close()  # Before its driver: it would be heard of when it is forgotten.
                 driver.close()
                 raise
         self._reading = create_engine(
@@ -68,18 +70,19 @@ class SqliteDatabase:
 
     async def read(self, work: Work[T]) -> T:
         """Return what `work` found in what is committed."""
-        return await self._readers.run(partial(self._read, work))
+        return await self._readers.run(partial(self._lent, partial(_in_one_look, work)))
 
     async def look(self, work: Work[T]) -> T:
         """Return the same, on the thread that asks.
 
         Few rows at the end of an index are found in the time of a function call or two, and most of what they need is
         in memory. To hand such a question to a thread and wait for its answer costs several times as much, and holds
-        the loop up just as long: for the thread to go on, the loop has to let go of the interpreter.
+        the loop up just as long: for the thread to go on, the loop has to let go of the interpreter. Each statement
+        sees what is committed at its moment.
         """
         if self._readers.ended:
             raise closed(self.place)
-        return self._read(work)
+        return self._lent(work)
 
     def close(self) -> None:
         """Write what waits, empty the log into the database, and let go of the file."""
@@ -90,21 +93,25 @@ class SqliteDatabase:
         self._writer.close()
         self._writing.dispose()
 
-    def _read(self, work: Work[T]) -> T:
-        """Read through a connection that nobody else uses, in a transaction; one that failed is not used again."""
+    def _lent(self, work: Work[T]) -> T:
+        """Have work done with a connection that nobody else uses; one that failed is not used again."""
         with DatabaseErrors(self.place):
             try:
                 connection = self._idle.pop()
             except IndexError:
                 connection = self._reading.connect()
             try:
-                with Transaction(driver_of(connection), "BEGIN"):
-                    found = work(connection)
+                found = work(connection)
             except BaseException:
                 connection.close()
                 raise
             self._idle.append(connection)
             return found
+
+
+def _in_one_look(work: Work[T], connection: Connection) -> T:
+    with Transaction(driver_of(connection), "BEGIN"):
+        return work(connection)
 
 
 def _prepare_file(path: Path, *, create: bool) -> None:
@@ -130,13 +137,11 @@ def _connect(path: Path, patience_s: float, *pragmas: str) -> sqlite3.Connection
     return driver
 
 
-def _ready(engine: Engine, driver: sqlite3.Connection, place: str) -> Connection:
-    """Return the writing connection, once the file is known to be ours: only then is anything in it changed."""
-    connection = engine.connect()
+def _make_ready(connection: Connection, driver: sqlite3.Connection, place: str) -> None:
+    """Have the file as it is to be, once it is known to be ours: only then is anything in it changed."""
     with Transaction(driver, "BEGIN IMMEDIATE"):
         ensure_schema(connection, place)
     mode = driver.execute("PRAGMA journal_mode = WAL").fetchone()[0]
     if mode != "wal":
         msg = f"the database {place} cannot keep a write-ahead log (mode {mode}); is it on a network file system?"
         raise JournalError(msg)
-    return connection
