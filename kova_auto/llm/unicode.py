@@ -20,7 +20,9 @@ def is_sound(text: str) -> bool:
 
 def mended(text: str) -> str:
     """Join halves that stand together, and replace those that stand alone."""
-    return text if is_sound(text) else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if text.isascii() or is_sound(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def joined(before: str, piece: str) -> str:

@@ -32,7 +32,9 @@ PARTS: Final = frozenset(_HOLDERS)
 def text_at(item: Item, key: str) -> str:
     """Return the text of a field; empty where there is none."""
     value = item.get(key)
-    return mended(value) if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    return value if value.isascii() else mended(value)
 
 
 def items_in(value: JsonValue) -> list[Item]:
