@@ -349,6 +349,14 @@ EVERYDAY = (
         "commit_on_a_branch", "git checkout -qb topic && echo two > file && git commit -qam two && git stash list"
     ),
     Everyday("make_a_repository_below", "mkdir lib && cd lib && git init -q . && git commit -q --allow-empty -m one"),
+    Everyday(
+        "clone_a_repository_below",
+        "git clone -q --no-checkout . copy && cd copy && git log --oneline | grep -q one && git config user.name me",
+    ),
+    Everyday(
+        "add_a_worktree_below",
+        "git worktree add -q --no-checkout tree && cd tree && git commit -q --allow-empty -m two",
+    ),
     Everyday("fill_the_cache", 'mkdir -p "$PIP_CACHE_DIR" && echo x > "$PIP_CACHE_DIR/wheel"'),
     Everyday("write_a_write_root", 'echo x > "$WS/../shared-lib/x" || echo x > "$HIDDEN/../shared-lib/x"'),
     Everyday("use_a_shell_pipe", "seq 1000 | sort -rn | head -3 | tail -1 | grep -qx 998"),
