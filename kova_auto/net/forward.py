@@ -24,6 +24,7 @@ from kova_auto.net.resolver import NameNotFoundError, Resolver
 _MAX_HEAD_BYTES = 64 << 10
 _CHUNK = 64 << 10
 _CONNECT_S = 5.0
+_HTTP_PORT = 80
 _MAX_TRIED = 4
 _LEAVING_S = 2.0
 _FOR_ONE_HOP = frozenset(
@@ -87,16 +88,16 @@ class Forward:
         if not isinstance(request, h11.Request):
             return ""
         try:
-            upstream, path = await self._led(request)
+            upstream, head = await self._led(request)
         except _RefusedError as refused:
             await self._refuse(refused)
             return refused.reason
         async with _closing(upstream), _Pulse(self._idle_s) as pulse:
-            await self._carry(request, path, upstream, pulse)
+            await self._carry(head, upstream, pulse)
         return ""
 
-    async def _led(self, request: h11.Request) -> tuple[Stream, bytes]:
-        """Return a connection to where a request goes, and what is asked for there.
+    async def _led(self, request: h11.Request) -> tuple[Stream, h11.Request | None]:
+        """Return a connection to where a request goes, and what is asked for there; None for a tunnel.
 
         Raises:
             _RefusedError: There is none.
@@ -104,7 +105,8 @@ class Forward:
         wanted, path = _asked_for(request)
         if why := refusal(self._terms.network, wanted):
             raise _RefusedError(403, why)
-        return await self._connect(wanted), path
+        head = None if request.method == b"CONNECT" else _asked_there(request, wanted, path)
+        return await self._connect(wanted), head
 
     async def _connect(self, wanted: Destination) -> Stream:
         try:
@@ -130,13 +132,11 @@ class Forward:
         writer.write(self._sent(self._http, head, h11.Data(data=text), h11.EndOfMessage()))
         await writer.drain()
 
-    async def _carry(self, request: h11.Request, path: bytes, upstream: Stream, pulse: _Pulse) -> None:
-        if request.method == b"CONNECT":
+    async def _carry(self, head: h11.Request | None, upstream: Stream, pulse: _Pulse) -> None:
+        if head is None:
             await self._tunnel(upstream, pulse)
             return
         http = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MAX_HEAD_BYTES)
-        headers = [*_for_the_next(request), (b"Connection", b"close")]
-        head = h11.Request(method=request.method, target=path, headers=headers)
         upstream[1].write(self._sent(http, head))
         sending = asyncio.create_task(self._messages(self._http, self._client[0], http, upstream[1], pulse))
         try:
@@ -249,9 +249,24 @@ def _asked_for(request: h11.Request) -> tuple[Destination, bytes]:
             raise _RefusedError(403, "a proxy is asked for http://host/ or by CONNECT host:port")
         cut = next((at for at, sign in enumerate(rest) if sign in "/?#"), len(rest))
         path = rest[cut:].partition("#")[0]
-        return destination(rest[:cut], 80), (path if path.startswith("/") else f"/{path}").encode("latin-1")
+        return destination(rest[:cut], _HTTP_PORT), (path if path.startswith("/") else f"/{path}").encode("latin-1")
     except EgressRefusedError as exc:
         raise _RefusedError(403, _without_advice(exc)) from exc
+
+
+def _asked_there(request: h11.Request, wanted: Destination, path: bytes) -> h11.Request:
+    """Return a request as its server gets it: for the host that was judged, whatever Host said.
+
+    One address may serve many names.
+    """
+    headers = [(name, value) for name, value in _for_the_next(request) if name.lower() != b"host"]
+    headers = [(b"Host", _authority(wanted).encode()), *headers, (b"Connection", b"close")]
+    return h11.Request(method=request.method, target=path, headers=headers)
+
+
+def _authority(wanted: Destination) -> str:
+    host = f"[{wanted.host}]" if ":" in wanted.host else wanted.host
+    return host if wanted.port == _HTTP_PORT else f"{host}:{wanted.port}"
 
 
 def _for_the_next(message: Message) -> Headers:

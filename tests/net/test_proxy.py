@@ -69,6 +69,14 @@ async def test_a_plain_request_is_asked_in_the_proxys_place() -> None:
     assert door.told() == ()
 
 
+@pytest.mark.parametrize("named", [b"Host: evil.org", b"Host: evil.org\r\nHost: pypi.example", b"hOST: evil.org:443"])
+async def test_a_server_is_asked_for_the_host_that_was_judged(named: bytes) -> None:
+    async with a_server(hello) as port, a_door((f"pypi.example:{port}",), HERE) as (_, way):
+        answer = await ask(way, b"GET http://PyPI.example:%d/ HTTP/1.1\r\n%s\r\n\r\n" % (port, named))
+    assert b"evil" not in answer
+    assert answer == b"" or b"\r\nHost: pypi.example:%d\r\n" % port in answer
+
+
 async def test_nothing_rides_on_a_request_that_was_judged() -> None:
     asked: list[bytes] = []
 
