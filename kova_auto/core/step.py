@@ -10,6 +10,7 @@ from datetime import datetime
 
 from kova_auto.core import budget, limits
 from kova_auto.core.approval.levels import Ruling
+from kova_auto.core.closing import asks_reader
 from kova_auto.core.event import ApprovalDecided, ModelReplied
 from kova_auto.core.fault import Fault
 from kova_auto.core.ids import CallId, RunId
@@ -22,6 +23,7 @@ from kova_auto.core.stop_reason import StopReason
 
 CONTINUATIONS = 3  # of a reply that the output limit cut off
 OUTPUT_LIMIT = "the model's output limit cut its reply off, time and again"
+UNANSWERED = "its answer ends with a question, and nobody was there to answer"
 PAUSES = 5  # in a row that a provider may ask for
 DEATHS = 5
 NOBODY = "timeout"  # who decides where the time to answer is over
@@ -301,7 +303,10 @@ def _ended(state: RunState, replies: tuple[ModelReplied, ...]) -> Finish | None:
     if state.concludes:
         return Finish(Outcome(state.concludes), text, partial=state.hurried)
     if text.strip() or _goes_on(replies[:-1]):
-        return Finish(Outcome.DONE, answer_of(replies), partial=state.hurried)
+        answer = answer_of(replies)
+        if state.request.level is None and asks_reader(answer):
+            return Finish(Outcome.NEEDS_INPUT, answer, UNANSWERED, partial=state.hurried)
+        return Finish(Outcome.DONE, answer, partial=state.hurried)
     if len(replies) > 1 and _is_silent(replies[-2]):
         return Finish(Outcome.FAILED, "", "the model ended its turn without a word, twice")
     return None

@@ -21,7 +21,14 @@ OBEYED: Mapping[str, object] = {
     "limits": {"timeout": "5m", "iterations": 3, "tokens": 9, "cost_usd": 0.5, "denials": 2},
     "permissions": {"allow_commands": ["git log *"], "web": ["docs.python.org"], "sandbox": "required"},
     "inputs": {"branch": "main"},
-    "approval": {"when_needed": "suspend", "timeout": "1h", "on_timeout": "keep", "on_unreachable": "keep", "questions": "suspend"},
+    "approval": {
+        "when_needed": "suspend",
+        "timeout": "1h",
+        "on_timeout": "keep",
+        "on_unreachable": "keep",
+        "questions": "suspend",
+        "notify": ["desk"],
+    },
     "notify": [{"endpoint": "ci", "when": "change"}],
 }
 

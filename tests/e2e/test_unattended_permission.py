@@ -14,6 +14,7 @@ T48   test_a_rule_counts_for_a_job_as_it_does_for_a_person
 T49   test_a_run_is_under_the_policy_that_is_explained_and_looking_at_it_changes_nothing
 T51   test_the_first_fact_of_a_run_shows_its_level
 T52   test_a_run_that_is_refused_what_it_needs_is_blocked_and_exits_so (the rest: T44)
+T53   * tests/core/test_closing.py: test_an_unattended_run_that_ends_with_a_question_needs_input
 T56   test_every_call_that_the_survey_shows_is_ruled_so_in_a_run_and_none_waits
 T57   * tests/core/approval/test_narrowing.py: test_a_child_never_gets_more_than_its_parent
 T58   * tests/core/test_repetition.py: test_the_fifth_round_in_vain_ends_the_run
