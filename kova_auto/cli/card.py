@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from kova_auto.cli.run_rows import when
 from kova_auto.core.delivery.report import spell_standing
-from kova_auto.core.delivery.text import clean, one_line
+from kova_auto.core.delivery.text import one_line, visible
 from kova_auto.core.run import CallState
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
 _NAME = 60
+_WORDS = 10_000
 
 
 def card(known: CallState, zone: ZoneInfo) -> Iterator[str]:
@@ -34,7 +35,7 @@ def questions(known: CallState) -> Iterator[str]:
         if not isinstance(question, dict):
             continue
         several = " (more than one may be chosen)" if question.get("multi_select") else ""
-        yield f"question {number}: {clean(str(question.get('title', '')))}{several}"
+        yield f"question {number}: {one_line(str(question.get('title', '')), _WORDS)}{several}"
         options = question.get("options")
         for choice, option in enumerate(options if isinstance(options, list) else (), start=1):
             if isinstance(option, dict):
@@ -44,33 +45,38 @@ def questions(known: CallState) -> Iterator[str]:
 
 def _deed(known: CallState) -> Iterator[str]:
     """Yield what a call would do, why it is not simply done, and what an answer would change."""
-    arguments = known.call.unparsed or json.dumps(known.call.args, indent=2, ensure_ascii=False)
-    yield f"arguments: {clean(arguments)}"
+    arguments = known.call.args if known.call.unparsed is None else known.call.unparsed
+    yield f"arguments: {visible(json.dumps(arguments, indent=2, ensure_ascii=False))}"
     if known.verdict:
-        yield f"why: {clean(known.verdict.reason)} ({known.verdict.rule})"
+        yield f"why: {_line(known.verdict.reason)} ({known.verdict.rule})"
     yield from _consequences(known)
 
 
 def _consequences(known: CallState) -> Iterator[str]:
     if known.approval is None:
         return
-    yield from (f"overwrites: {clean(target.path)}" for target in known.approval.targets if target.content)
+    yield from (f"overwrites: {_line(target.path)}" for target in known.approval.targets if target.content)
     if kept := tuple(spell_standing(known.approval.offer)):
-        yield f"would be remembered: {clean('; '.join(kept))}"
+        yield f"would be remembered: {_line('; '.join(kept))}"
     if known.approval.no_offer:
-        yield f"for this one time only: {clean(known.approval.no_offer)}"
+        yield f"for this one time only: {_line(known.approval.no_offer)}"
     if proposed := tuple(spell_standing(known.approval.proposed)):
-        yield f"the workspace's own file proposes (it grants nothing): {clean('; '.join(proposed))}"
+        yield f"the workspace's own file proposes (it grants nothing): {_line('; '.join(proposed))}"
 
 
 def _answer(known: CallState, zone: ZoneInfo) -> Iterator[str]:
     if said := known.decision:
-        note = f": {clean(said.note)}" if said.note else ""
-        yield f"answered: {said.decision} by {clean(said.by)}{note}"
+        note = f": {_line(said.note)}" if said.note else ""
+        yield f"answered: {said.decision} by {_line(said.by)}{note}"
         if said.args is not None:
             yield "the arguments are those of the answer, not the model's"
-        yield from (f"answer {number}: {clean(text)}" for number, text in enumerate(said.answers, start=1))
+        yield from (f"answer {number}: {one_line(text, _WORDS)}" for number, text in enumerate(said.answers, start=1))
     elif known.awaits_person and known.approval:
         yield f"waits until: {when(known.approval.expires_at, zone)}" if known.approval.expires_at else "waits for you"
     else:
         yield "waits for nobody"
+
+
+def _line(text: str) -> str:
+    """Return a text as it is, on one line: none of it may look like another line of the card."""
+    return visible(text).replace("\n", "\\n")

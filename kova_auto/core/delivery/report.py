@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Literal
 
+from pydantic import JsonValue
+
 from kova_auto.core.consent import Standing
 from kova_auto.core.delivery.notice import ApprovalNotice, Change, Denial, Notice, RunReport
-from kova_auto.core.delivery.text import clean
+from kova_auto.core.delivery.text import clean, visible
 from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.message import FileChange, ResultStatus
 from kova_auto.core.owed import Cause, Owed
@@ -135,7 +137,7 @@ def _request(state: RunState, call: CallState) -> ApprovalNotice:
         job=state.job.name,
         call_id=call.call.id,
         tool=call.call.tool,
-        arguments=json.dumps(call.call.args, ensure_ascii=False, indent=2)[:LONGEST_ARGUMENTS],
+        arguments=_arguments(call.call.args),
         reason=verdict.reason if verdict else "",
         rule=verdict.rule if verdict else "",
         asks=bool(verdict and verdict.question),
@@ -147,6 +149,15 @@ def _request(state: RunState, call: CallState) -> ApprovalNotice:
         requested_at=approval.at,
         expires_at=approval.expires_at,
     )
+
+
+def _arguments(args: Mapping[str, JsonValue]) -> str:
+    """Return arguments as a person can judge them: nothing in them hides, and what is left out is said."""
+    text = visible(json.dumps(args, ensure_ascii=False, indent=2))
+    missing = len(text) - LONGEST_ARGUMENTS
+    if missing <= 0:
+        return text
+    return f"{text[:LONGEST_ARGUMENTS]}\n[… {missing} more characters: kova-auto approvals show says all of it]"
 
 
 def spell_standing(standing: Standing) -> Iterator[str]:

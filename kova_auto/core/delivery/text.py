@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -23,6 +24,14 @@ def clean(text: str) -> str:
     """
     lines = _ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     return _HARMFUL.sub(lambda found: "\ufffd" if found["half"] else "", lines)
+
+
+def visible(text: str) -> str:
+    r"""Return the text with all that acts or hides on a screen spelled out, as `\u202e`; line feeds stay.
+
+    For what somebody has to judge: there nothing may be left out, and nothing may look like something else.
+    """
+    return "".join(one if one == "\n" or one.isprintable() else json.dumps(one)[1:-1] for one in text)
 
 
 def one_line(text: str, limit: int) -> str:

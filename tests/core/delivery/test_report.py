@@ -1,0 +1,40 @@
+"""What an endpoint is told of a call that waits: all that a person has to judge, or how much of it is missing."""
+
+from __future__ import annotations
+
+import json
+
+from pydantic import JsonValue
+
+from kova_auto.core.approval.levels import Ruling
+from kova_auto.core.delivery.notice import ApprovalNotice
+from kova_auto.core.delivery.report import LONGEST_ARGUMENTS, notice_of
+from kova_auto.core.run import RunState
+from tests.core.facts import FIRST, answered, asked, begun, judged, run_of
+from tests.support import a_job, call, says
+
+
+def told_of(**args: JsonValue) -> str:
+    asks = [*begun(), *answered(says("Hm.", call("bash", **args))), judged(Ruling.ASK), asked()]
+    state = run_of(asks, job=a_job(approval={"when_needed": "suspend", "notify": ["ci"]}))
+    return _arguments(state)
+
+
+def _arguments(state: RunState) -> str:
+    assert state.call(FIRST).awaits_person
+    notice = notice_of(state, next(iter(state.deliveries.values())))
+    assert isinstance(notice, ApprovalNotice)
+    return notice.arguments
+
+
+def test_what_acts_or_hides_on_a_screen_is_spelled_out() -> None:
+    assert told_of(command="ls \u202e\x1b[2J\u200b ü\n日") == '{\n  "command": "ls \\u202e\\u001b[2J\\u200b ü\\n日"\n}'
+
+
+def test_arguments_that_are_too_long_to_be_sent_say_how_much_is_missing() -> None:
+    command = f"echo {'a' * 3000}; rm -rf /"
+    whole = json.dumps({"command": command}, indent=2)
+
+    head, mark = told_of(command=command).rsplit("\n", 1)
+    assert head == whole[:LONGEST_ARGUMENTS]
+    assert mark == f"[… {len(whole) - LONGEST_ARGUMENTS} more characters: kova-auto approvals show says all of it]"
