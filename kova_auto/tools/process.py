@@ -38,8 +38,11 @@ _DEATH_S = 5.0
 
 
 def bash_argv(command: str) -> list[str]:
-    """Return the argument list that runs a command: one shell, pinned, which reads no start-up file or function."""
-    return [*_SHELL, command]
+    """Return the argument list that runs a command: one shell, pinned, which reads no start-up file or function.
+
+    A command that begins with a dash is a command all the same.
+    """
+    return [*_SHELL, "--", command]
 
 
 class Overflow(StrEnum):

@@ -73,6 +73,12 @@ async def test_a_signal_is_told_as_a_shell_tells_it(tmp_path: Path) -> None:
     assert (await ran(tmp_path, "kill -9 $$")).exit_code == 137
 
 
+async def test_a_command_that_begins_with_a_dash_gives_the_shell_no_option(tmp_path: Path) -> None:
+    ended = await ran(tmp_path, "-x; echo here")
+
+    assert (ended.exit_code, ended.output.text()) == (0, "/bin/bash: line 1: -x: command not found\nhere\n")
+
+
 async def test_a_command_has_nothing_to_read(tmp_path: Path) -> None:
     assert (await ran(tmp_path, "readlink /dev/fd/0 || true; cat; echo done")).output.text().endswith("done\n")
 
