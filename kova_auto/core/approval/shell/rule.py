@@ -20,6 +20,8 @@ from kova_auto.core.approval.shell.word import Segment, Word
 
 _BLANKS = re.compile(r"[ \t]+")
 _SHAPE = "write plain words, and * only at the end: git log *"
+_EVALUATING = frozenset(("test", "[", "printf", "read", "unset", "declare", "typeset", "local", "export", "let", "wait"))
+"""Built-ins that run the code in a subscript, as `a[$(x)]`: a file's name, or what a variable holds, may be one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,12 @@ def parse_rule(text: str) -> Rule | Flawed:
 
 
 def matches(rule: Rule, segment: Segment, command: str) -> bool:
-    """Say whether a rule covers one segment of `command`; an exact rule must stand in that to the letter."""
+    """Say whether a rule covers one segment of `command`; an exact rule must stand in that to the letter.
+
+    A program that evaluates its words is covered only where each of them is exactly what it is handed.
+    """
+    if segment.words[0].raw in _EVALUATING and not all(word.literal for word in segment.words):
+        return False
     if rule.is_prefix:
         return segment.words[: len(rule.words)] == rule.words
     return segment.words == rule.words and rule.text in command and not segment.reads

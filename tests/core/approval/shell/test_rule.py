@@ -69,6 +69,9 @@ def test_a_rule_covers(rule: str, command: str) -> None:
         ("lsof -ti:1420", "lsof -ti:1421"),
         ("echo 'a b'", 'echo "a b"'),
         ("ls *.py", "ls a.py"),
+        ("test *", "test -v a*"),
+        ("printf *", "printf -v $X y"),
+        ("[ *", "[ -v ~/a ]"),
     ],
 )
 def test_a_rule_does_not_cover(rule: str, command: str) -> None:
