@@ -1,29 +1,52 @@
-"""Copies of workspaces, for runs whose writes must not touch the real one."""
+"""Workspaces of runs' own, for runs whose writes must not touch the real one: made, compared, applied, removed.
+
+A staged run's copy goes with the run. Any other is kept for as long as it differs from what it was made of, until a
+person applies or discards it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
+import logging
 import shutil
-import stat
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 
-from kova_auto.core.errors import ConfigError
+from kova_auto.core.delivery.document import count
+from kova_auto.core.errors import ConfigError, KovaError, ToolFailedError
 from kova_auto.core.ids import RunId
+from kova_auto.core.job import Job
 from kova_auto.core.run import RunState
+from kova_auto.tools.git import repository_of
+from kova_auto.tools.isolation.applying import Held, Plan, apply, plan
+from kova_auto.tools.isolation.copying import copy_workspace
+from kova_auto.tools.isolation.place import Branch, Origin, Place, gone, read_origin
+from kova_auto.tools.isolation.showing import show
+from kova_auto.tools.isolation.tree import Change, differences, read_tree
+from kova_auto.tools.isolation.worktree import Worktrees
 
-LARGEST = 2 * 1024**3
+LOG = logging.getLogger(__name__)
+WORKTREE = "worktree"
+Known = Callable[[RunId], Awaitable[RunState | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """Make and remove copies below one directory."""
+    """Make and remove what runs work in, below one directory.
 
-    base: Path  # canonical
+    Attributes:
+        base: Canonical.
+        house: Data directory of the service: others may keep theirs below the same directory.
+        held: What is not brought into a real workspace.
+    """
+
+    base: Path
+    house: str = ""
+    held: Held = field(default_factory=Held)
+    worktrees: Worktrees = field(default_factory=lambda: Worktrees(shutil.which("git")))
 
     def place(self, run: RunId) -> Path:
         """Return the directory that holds a run's copy."""
@@ -33,84 +56,209 @@ class Copies:
         """Return where a run's copy of a workspace will be."""
         return self.place(run) / workspace.name
 
-    async def prepare(self, state: RunState) -> None:
-        """Copy the workspace of a run that works in a copy; one that was cut off half-way is made anew.
+    def workspace(self, run: RunId, job: Job) -> Path:
+        """Return where a run of a job is to work, as its isolation says; nothing is made yet."""
+        workspace = Path(job.workspace)
+        if job.isolation == WORKTREE:
+            top = repository_of(workspace) or workspace
+            return self.target(run, top) / workspace.relative_to(top)
+        return self.target(run, workspace) if job.isolation == "copy" else workspace
 
-        Where this is cancelled, copying has stopped when it returns.
+    def _of(self, state: RunState) -> Place:
+        root, workspace = self.place(state.run_id), Path(state.request.workspace)
+        below = workspace.relative_to(root).parts[:1] if workspace.is_relative_to(root) else ()
+        return Place(root, root.joinpath(*below) if below else root / "elsewhere")
+
+    async def prepare(self, state: RunState) -> tuple[str, ...]:
+        """Make what a run works in, if that is its own, and return what the run is to know of it.
+
+        What was cut off half-way is made anew. Where this is cancelled, copying has stopped when it returns.
 
         Raises:
-            ConfigError: It is larger than 2 GiB, or cannot be read.
+            ConfigError: It cannot be made.
         """
-        if state.request.workspace == state.job.workspace:
-            return
-        halt = Event()
-        making = asyncio.ensure_future(asyncio.to_thread(self._make, state.run_id, Path(state.job.workspace), halt))
+        if not is_apart(state):
+            return ()
+        place, workspace = self._of(state), Path(state.job.workspace)
+        await self._remove(place)
+        kind: str = WORKTREE if state.job.isolation == WORKTREE and not state.request.staged else "copy"
+        branch = await self.worktrees.begin(state.run_id, workspace) if kind == WORKTREE else None
+        origin = Origin.model_validate(
+            {"run_id": state.run_id, "house": self.house, "workspace": str(workspace), "kind": kind, "branch": branch}
+        )
         try:
-            await asyncio.shield(making)
-        except asyncio.CancelledError:
-            halt.set()
-            await asyncio.wait({making})
-            raise
+            await asyncio.to_thread(place.begin, origin)
+        except OSError as exc:
+            message = f"there is no room for a workspace of the run's own: {exc}"
+            raise ConfigError(message, path=str(place.root), key="isolation") from exc
+        if branch:
+            await self.worktrees.make(branch, workspace, place.tree)
+            await _sealed(place, Path(state.request.workspace))
+            return (_notice(workspace, branch),)
+        await _copied(workspace, place)
+        return ()
 
-    def _make(self, run: RunId, workspace: Path, halt: Event) -> None:
-        size = _size(workspace)
-        if size > LARGEST:
-            message = f"the workspace holds over {LARGEST / 1024**3:.0f} GiB, more than a copy may"
-            raise ConfigError(message, path=str(workspace), key="workspace", hint="run it in place")
-        place = self.place(run)
-        _remove(place)
+    async def tidy(self, state: RunState) -> str:
+        """Remove what a run worked in, if that is its own and has nothing to be seen; say what is kept.
 
-        def copy(source: str, target: str) -> None:
-            if not halt.is_set():
-                copy_if_there(Path(source), Path(target))
-
+        Safe to call twice.
+        """
+        if not is_apart(state):
+            return ""
+        place = self._of(state)
+        if state.request.staged or not place.is_whole:
+            await self._remove(place)
+            return ""
         try:
-            place.mkdir(mode=0o700, parents=True)
-            shutil.copytree(workspace, self.target(run, workspace), symlinks=True, ignore=_special, copy_function=copy)
-        except (OSError, shutil.Error) as exc:
-            message = f"the workspace could not be copied: {exc}"
-            raise ConfigError(message, path=str(workspace), key="workspace") from exc
+            kept = await self._kept(place, state)
+        except KovaError as exc:
+            return f"a workspace of its own that could not be compared: {exc}"
+        if not kept:
+            await self._remove(place)
+        return kept
 
-    async def remove(self, state: RunState) -> None:
-        """Remove the copy that a run worked in, if it did; safe to call twice."""
-        if state.request.workspace != state.job.workspace:
-            await asyncio.to_thread(_remove, self.place(state.run_id))
+    async def _kept(self, place: Place, state: RunState) -> str:
+        origin = place.origin()
+        files = len(await self._changes(place, state))
+        branch = origin.branch if origin else None
+        commits = await self.worktrees.commits(branch, place.tree) if branch else 0
+        if not files and commits == 0:
+            return ""
+        changed = count(files, "changed file")
+        if branch is None:
+            return f"a copy with {changed}"
+        said = "commits that git could not count" if commits is None else count(commits, "commit")
+        return f"branch {branch.name} with {said} and {changed}"
+
+    async def _changes(self, place: Place, state: RunState) -> list[Change]:
+        """Return what a run changed in its own workspace; in a worktree, what git ignores is left out.
+
+        Raises:
+            ToolFailedError: It is not there, or something in it cannot be read.
+        """
+        if not place.is_whole:
+            raise gone(state.run_id)
+        workspace = Path(state.request.workspace)
+        found = await asyncio.to_thread(lambda: list(differences(place.first(), read_tree(workspace))))
+        origin = place.origin()
+        branch = origin.branch if origin else None
+        seen = await self.worktrees.seen(branch, place.tree, workspace) if branch else None
+        return [change for change in found if seen is None or change.before or change.path in seen]
+
+    def has(self, state: RunState) -> bool:
+        """Say whether what a run works in, or worked in, is its own and still there."""
+        return is_apart(state) and not state.settled and self._of(state).is_whole
+
+    async def diff(self, state: RunState) -> str:
+        """Return everything that a run changed in its own workspace, so far, as a diff.
+
+        Raises:
+            ToolFailedError: It is not there, or something in it cannot be read.
+        """
+        place = self._of(state)
+        changes = await self._changes(place, state)
+        return await asyncio.to_thread(show, changes, place, Path(state.request.workspace))
+
+    async def plan(self, state: RunState, *, control: bool) -> Plan:
+        """Return what bringing a run's changes into the real workspace would do; writes nothing.
+
+        Raises:
+            ToolFailedError: Its own workspace is not there, or something cannot be read.
+        """
+        changes = await self._changes(self._of(state), state)
+        held = Held(self.held.secret, (*self.held.job_dirs, Path(state.job.path).parent))
+        return await asyncio.to_thread(plan, changes, Path(state.job.workspace), held, control=control)
+
+    async def apply(self, state: RunState, planned: Plan) -> None:
+        """Do what was planned.
+
+        Raises:
+            ToolFailedError: A file cannot be written, or was changed just now; doing it again finishes it.
+        """
+        real, own = Path(state.job.workspace), Path(state.request.workspace)
+        await asyncio.to_thread(apply, planned.todo, own, real, f"apply {state.run_id}")
+
+    async def settle(self, state: RunState) -> str:
+        """Remove what a run's settled changes lay in; say which branch stays, empty where none does."""
+        place, discarded = self._of(state), state.settled is not None and state.settled.how == "discarded"
+        return await self._remove(place, with_commits=discarded)
+
+    async def _remove(self, place: Place, *, with_commits: bool = False) -> str:
+        """Remove a place, and what a repository knows of it; say which branch stays because of its commits."""
+        origin, stays = await asyncio.to_thread(place.origin), ""
+        if origin and (branch := origin.branch):
+            commits = await self.worktrees.commits(branch, place.tree)
+            await self.worktrees.remove(branch, place.tree, with_commits=with_commits)
+            stays = branch.name if commits and not with_commits else ""
+        await asyncio.to_thread(place.remove)
+        return stays
+
+    async def sweep(self, known: Known) -> None:
+        """Remove what is left of runs of this house that are not on record, or have nothing more to be seen."""
+        for root, origin in await asyncio.to_thread(lambda: list(self._left())):
+            try:
+                state = await known(origin.run_id)
+                if state is None:
+                    LOG.info("what run %s worked in is removed: the run is not on record", origin.run_id)
+                    await self._remove(Place(root, _tree(root, origin)))
+                elif state.settled:
+                    await self.settle(state)
+                elif state.finished and not state.finished.kept:
+                    await self.tidy(state)
+            except KovaError as exc:
+                LOG.warning("what run %s worked in is left: %s", origin.run_id, exc)
+
+    def _left(self) -> Iterator[tuple[Path, Origin]]:
+        for root in sorted((self.base / "copies").glob("*")):
+            origin = read_origin(root)
+            if origin and origin.house == self.house and root == self.place(origin.run_id):
+                yield root, origin
 
 
-def copy_if_there(source: Path, target: Path) -> None:
-    """Copy one file with its times and bits, unless it is gone by now: somebody may be at work in the workspace."""
-    with suppress(FileNotFoundError):
-        shutil.copy2(source, target, follow_symlinks=False)
+def is_apart(state: RunState) -> bool:
+    """Say whether a run works in a workspace of its own."""
+    return state.request.workspace != state.job.workspace
 
 
-def _remove(place: Path) -> None:
-    """Remove a copy, directories that may not be written included, as package managers leave them."""
-    for folder, _, _ in os.walk(place):
-        with suppress(OSError):
-            Path(folder).chmod(0o700)
-    shutil.rmtree(place, ignore_errors=True)
+def _tree(root: Path, origin: Origin) -> Path:
+    """Return where the tree of a place lies, from what it was made of alone."""
+    workspace = Path(origin.workspace)
+    top = repository_of(workspace) if origin.kind == WORKTREE else None
+    return root / (top or workspace).name
 
 
-def _size(workspace: Path) -> int:
-    total = 0
-    for folder, _, files in os.walk(workspace):
-        for name in files:
-            info = _info(Path(folder) / name)
-            total += info.st_size if info and stat.S_ISREG(info.st_mode) else 0
-            if total > LARGEST:
-                return total
-    return total
+def _notice(workspace: Path, branch: Branch) -> str:
+    return (
+        f"You work in a git worktree of your own, on the branch {branch.name}, which begins at commit "
+        f"{branch.base[:12]} of {workspace}. What was not committed there is not here. A person looks at your changes and applies them; "
+        "you may commit on this branch, and need not."
+    )
 
 
-def _info(path: Path) -> os.stat_result | None:
+async def _copied(workspace: Path, place: Place) -> None:
+    halt = Event()
+
+    def copy() -> None:
+        copy_workspace(workspace, place.tree, halt)
+        if not halt.is_set():
+            place.seal(place.tree)
+
+    await _whole(copy, halt, workspace)
+
+
+async def _sealed(place: Place, workspace: Path) -> None:
+    await _whole(lambda: place.seal(workspace), Event(), workspace)
+
+
+async def _whole(work: Callable[[], None], halt: Event, workspace: Path) -> None:
+    """Do a thread's work; where this is cancelled, it has stopped when this returns."""
+    making = asyncio.ensure_future(asyncio.to_thread(work))
     try:
-        return path.lstat()
-    except OSError:
-        return None
-
-
-def _special(folder: str, names: list[str]) -> list[str]:
-    """Return what is neither file, directory nor link: it cannot be copied, only opened. What is gone counts too."""
-    kinds = (stat.S_ISREG, stat.S_ISDIR, stat.S_ISLNK)
-    infos = ((name, _info(Path(folder) / name)) for name in names)
-    return [name for name, info in infos if info is None or not any(kind(info.st_mode) for kind in kinds)]
+        await asyncio.shield(making)
+    except asyncio.CancelledError:
+        halt.set()
+        await asyncio.wait({making})
+        raise
+    except ToolFailedError as exc:
+        message = f"what the run begins with could not be read: {exc}"
+        raise ConfigError(message, path=str(workspace), key="isolation") from exc

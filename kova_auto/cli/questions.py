@@ -122,9 +122,7 @@ def answer(
         list[str] | None, typer.Argument(metavar="ANSWER...", help="One for each question.", show_default=False)
     ] = None,
     *,
-    skip: Annotated[
-        bool, typer.Option("--skip", help="Give no answer: the model is to assume.")
-    ] = False,
+    skip: Annotated[bool, typer.Option("--skip", help="Give no answer: the model is to assume.")] = False,
     reason: ReasonOption = "",
     config: ConfigOption = None,
 ) -> None:
