@@ -83,6 +83,24 @@ class Undone(Value):
     refused: tuple[str, ...] = ()
 
 
+class Applied(Value):
+    """Say what applying a run's changes did, or would do: where a file is `refused`, nothing was touched.
+
+    Attributes:
+        files: Written or removed in the workspace, relative to it.
+        same: Were so already.
+        refused: A sentence for each.
+        branch: Stays because of its commits; empty where none does.
+        before: Who applied them earlier, where somebody has; then nothing was done.
+    """
+
+    files: tuple[str, ...] = ()
+    same: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    branch: str = ""
+    before: str = ""
+
+
 class Told(Value):
     """Say what an endpoint answered to a test."""
 
@@ -178,3 +196,16 @@ class Control(Answers, Protocol):
 
     async def undo(self, run_id: RunId) -> Undone:
         """Take a run's writes back, unless a file has changed since."""
+
+    async def apply(self, run_id: RunId, by: str, *, control: bool, check: bool) -> Applied:
+        """Bring what a run changed in a workspace of its own into the real one, unless a file has changed there.
+
+        Args:
+            run_id: Of a finished run.
+            by: Who asks.
+            control: Write control files too.
+            check: Only say what would be done.
+        """
+
+    async def discard(self, run_id: RunId, by: str) -> RunRow:
+        """Throw away what a run changed in a workspace of its own."""

@@ -44,6 +44,7 @@ from kova_auto.net.exchange import GuardedExchange
 from kova_auto.scheduling.jobfiles import load_job
 from kova_auto.settings.model import Settings
 from kova_auto.store.store import Store, open_store
+from kova_auto.tools.isolation.applying import Held
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
     places, exchange, bells = places_of(settings, environ), GuardedExchange(), Bells()
     tooling = tooling_of(places, environ, vault, store.journal, exchange)
     providers, endpoints = Providers(settings.providers, vault), Endpoints(settings, vault)
-    models, copies = Models(providers, settings.weights_dir), Copies(places.work)
+    models, copies = Models(providers, settings.weights_dir), Copies(places.work, str(places.data), _held(places))
     worker = f"{socket.gethostname()}:{os.getpid()}"
     courier = Courier(
         store.journal, store.views, clock, exchange, endpoints.target, vault.redact, bells.told, bells.asked, worker
@@ -110,7 +111,7 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
         ledger=store.ledger,
         bells=bells,
         clock=clock,
-        checkpoints=RunCheckpoints(tooling.roots, store.journal),
+        checkpoints=RunCheckpoints(tooling.roots, store.journal, copies),
         past=past,
         opening=desk.open,
         testing=desk.test,
@@ -147,7 +148,7 @@ def _world(
         zone=lambda state: zone_of(state.job),
         hindrance=lambda state: unproven(tooling.sandbox, policy_of_run(state)),
         prepare=opening.copies.prepare,
-        tidy=opening.copies.remove,
+        tidy=opening.copies.tidy,
         worker=worker,
         system=f"{platform.system()} {platform.machine()}",
     )
@@ -183,6 +184,11 @@ class _Desk:
         return Status(
             pid=os.getpid(), version=__version__, started_at=self.started_at, running=self.engine.running, database=kind
         )
+
+
+def _held(places: HousePlaces) -> Held:
+    """Return what no run's changes are applied to."""
+    return Held((*places.secret, *places.control), places.job_dirs)
 
 
 def _loader(settings: Settings) -> Callable[[Path], Job]:

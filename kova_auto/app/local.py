@@ -8,19 +8,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from kova_auto.app.control import Content, Placed, RunAsk, Said, Status, Told, Undone
+from kova_auto.app.control import Applied, Content, Placed, RunAsk, Said, Status, Told, Undone
 from kova_auto.app.deciding import decided
 from kova_auto.app.past import Past
 from kova_auto.core.consent import Standing
 from kova_auto.core.day import day_is_spent, say_spent
 from kova_auto.core.errors import ConfigError, IllegalEventError, UnknownRunError
 from kova_auto.core.event import (
+    ChangesSettled,
     DeliveryRequeued,
     Event,
     RunRequested,
     RunRetried,
     StopRequested,
 )
+from kova_auto.core.holding import rival, unsettleable
 from kova_auto.core.ids import BlobHash, CallId, DeliveryId, EndpointName, JobName, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.ledger import Ledger, Occurrence
@@ -34,6 +36,7 @@ from kova_auto.engine.bells import Bells, Ear, heard
 
 LONGEST_WAIT_S = 30.0
 LAST = "last"
+_LISTED = 1000
 
 
 class Checkpoints(Protocol):
@@ -44,6 +47,12 @@ class Checkpoints(Protocol):
 
     async def undo(self, state: RunState) -> Undone:
         """Restore every file, or none where one has changed since."""
+
+    async def apply(self, state: RunState, *, control: bool, check: bool) -> Applied:
+        """Bring what the run changed in its own workspace into the real one, all of it or nothing."""
+
+    async def settle(self, state: RunState) -> str:
+        """Remove the workspace of a run whose changes are settled; say which branch stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +168,8 @@ class LocalControl(LocalAnswers):
         """Begin a further attempt of a finished run.
 
         Raises:
-            IllegalEventError: The run has not finished, or was opened without what it needs, or its job has spent what
-                it may on this day.
+            IllegalEventError: The run has not finished, or was opened without what it needs, or it has left changes
+                that nobody has decided about, or its job has spent what it may on this day.
         """
         state = await self.journal.load(run_id)
         if not state.finished:
@@ -168,6 +177,9 @@ class LocalControl(LocalAnswers):
             raise IllegalEventError(msg)
         if lacks := state.request.blocked:
             msg = f"run {run_id} was opened without what it needs: {lacks}; a new one: kova-auto run {state.job.name}"
+            raise IllegalEventError(msg)
+        if run_row(state).kept:
+            msg = f"run {run_id} has left changes, and would begin anew: apply or discard them first (kova-auto runs)"
             raise IllegalEventError(msg)
         now = self.clock.now()
         spent = await self.past.spent_usd(state.job, now)
@@ -239,14 +251,55 @@ class LocalControl(LocalAnswers):
             msg = f"run {run_id} has not finished; cancel it first (kova-auto runs cancel)"
             raise IllegalEventError(msg)
         if state.request.workspace != state.job.workspace:
-            msg = f"run {run_id} worked in a copy, which is gone: there is nothing to take back"
+            msg = f"run {run_id} worked in a workspace of its own: in the real one there is nothing to take back"
             raise IllegalEventError(msg)
         return await self.checkpoints.undo(state)
+
+    async def apply(self, run_id: RunId, by: str, *, control: bool, check: bool) -> Applied:
+        """Bring what a run changed in a workspace of its own into the real one, all of it or nothing.
+
+        Raises:
+            IllegalEventError: It has left nothing, or its changes were discarded, or a run has the workspace now.
+            ToolFailedError: What it left is not there any more, or a file was changed just now.
+        """
+        state = await self.journal.load(run_id)
+        if state.settled and state.settled.how == "applied":
+            return Applied(before=state.settled.by)
+        _wants_kept(state)
+        if not check and (busy := rival(await self.views.holds(), state.job.workspace)):
+            msg = f"run {busy.run_id} of {busy.job} has {busy.workspace} to itself; apply once it has ended"
+            raise IllegalEventError(msg)
+        applied = await self.checkpoints.apply(state, control=control, check=check)
+        if check or applied.refused:
+            return applied
+        files = (*applied.files, *applied.same)[:_LISTED]
+        state = await self._append(run_id, ChangesSettled(at=self.clock.now(), how="applied", by=by, files=files))
+        return applied.model_copy(update={"branch": await self.checkpoints.settle(state)})
+
+    async def discard(self, run_id: RunId, by: str) -> RunRow:
+        """Throw away what a run changed in a workspace of its own.
+
+        Raises:
+            IllegalEventError: It has left nothing, or somebody has decided already.
+        """
+        _wants_kept(await self.journal.load(run_id))
+        state = await self._append(run_id, ChangesSettled(at=self.clock.now(), how="discarded", by=by))
+        await self.checkpoints.settle(state)
+        return run_row(state)
 
     async def _append(self, run_id: RunId, event: Event) -> RunState:
         state = await self.journal.append(await self.journal.load(run_id), event)
         self.bells.asked(run_id)
         return state
+
+
+def _wants_kept(state: RunState) -> None:
+    if not state.finished:
+        msg = f"run {state.run_id} has not finished: what it changes is looked at with kova-auto runs diff"
+        raise IllegalEventError(msg)
+    if why := unsettleable(state):
+        msg = f"run {state.run_id}: {why}"
+        raise IllegalEventError(msg)
 
 
 def _none_or_many(text: str, ids: list[RunId]) -> str:

@@ -101,7 +101,7 @@ class Opening:
         origin: Origin,
         level: ApprovalLevel | None = None,
     ) -> RunRequested:
-        workspace = Path(job.workspace)
+        workspace = await aside(partial(self.copies.workspace, key, job))
         user, remembered, _, _ = await aside(partial(self.permissions.standing, job.workspace))
         return RunRequested(
             at=self.clock.now(),
@@ -117,7 +117,7 @@ class Opening:
             model=_model_name(job, chain),
             pins=chain.pins,
             blocked=chain.lacks,
-            workspace=str(self.copies.target(key, workspace)) if job.isolation == "copy" else job.workspace,
+            workspace=str(workspace),
         )
 
 

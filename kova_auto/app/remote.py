@@ -13,7 +13,7 @@ from typing import TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from kova_auto import __version__
-from kova_auto.app.control import Content, Placed, RunAsk, Said, Status, Told, Undone
+from kova_auto.app.control import Applied, Content, Placed, RunAsk, Said, Status, Told, Undone
 from kova_auto.app.socket import LONGEST_LINE, LONGEST_QUESTION, short_name, too_long
 from kova_auto.core import errors
 from kova_auto.core.errors import JournalBusyError, KovaError
@@ -195,6 +195,14 @@ class RemoteControl:
     async def undo(self, run_id: RunId) -> Undone:
         """Take a run's writes back, unless a file has changed since."""
         return await self._ask("undo", TypeAdapter(Undone), run_id=run_id)
+
+    async def apply(self, run_id: RunId, by: str, *, control: bool, check: bool) -> Applied:
+        """Bring what a run changed in a workspace of its own into the real one, unless a file has changed there."""
+        return await self._ask("apply", TypeAdapter(Applied), run_id=run_id, by=by, control=control, check=check)
+
+    async def discard(self, run_id: RunId, by: str) -> RunRow:
+        """Throw away what a run changed in a workspace of its own."""
+        return await self._ask("discard", _RUN, run_id=run_id, by=by)
 
 
 async def _dial(path: Path) -> Talk:

@@ -9,10 +9,10 @@ from datetime import timedelta
 
 from kova_auto.app.house import House
 from kova_auto.core.delivery.document import count
-from kova_auto.core.errors import JournalBusyError, JournalError
+from kova_auto.core.errors import JournalBusyError, JournalError, UnknownRunError
 from kova_auto.core.ids import RunId
 from kova_auto.core.owed import OPEN
-from kova_auto.core.state import Execution
+from kova_auto.core.state import Execution, RunState
 from kova_auto.core.view import RunRow
 from kova_auto.engine.backends.embedded import Embedded
 from kova_auto.engine.bells import Ear, heard
@@ -36,6 +36,7 @@ async def serve(house: House, stop: asyncio.Event, *, drain: timedelta = DRAIN) 
     Steps under way may end for as long as `drain` lasts; what still runs then is cut off, and goes on from exactly
     that step at the next start.
     """
+    await _sweep(house)
     scheduler, alarm = _scheduler(house), AlarmClock(longest=house.settings.max_sleep)
     engine = Embedded(house.store.views, house.clock, house.bells)
     alarm.start()
@@ -59,6 +60,18 @@ async def serve(house: House, stop: asyncio.Event, *, drain: timedelta = DRAIN) 
     for loop in loops:  # What broke one has ended the service, and whoever supervises it must see.
         if not loop.cancelled():
             loop.result()
+
+
+async def _sweep(house: House) -> None:
+    """Remove the workspaces that runs have left behind, before any run goes on."""
+
+    async def known(run_id: RunId) -> RunState | None:
+        try:
+            return await house.store.journal.load(run_id)
+        except UnknownRunError:
+            return None
+
+    await house.opening.copies.sweep(known)
 
 
 def _scheduler(house: House) -> Scheduler:

@@ -26,10 +26,11 @@ from kova_auto.tools.isolation.copying import copy_workspace
 from kova_auto.tools.isolation.place import Branch, Origin, Place, gone, read_origin
 from kova_auto.tools.isolation.showing import show
 from kova_auto.tools.isolation.tree import Change, differences, read_tree
-from kova_auto.tools.isolation.worktree import Worktrees
+from kova_auto.tools.isolation.worktree import Worktrees, is_being_made
 
 LOG = logging.getLogger(__name__)
 WORKTREE = "worktree"
+_TRIES, _AGAIN_S = 600, 0.1
 Known = Callable[[RunId], Awaitable[RunState | None]]
 
 
@@ -186,6 +187,7 @@ class Copies:
     async def _remove(self, place: Place, *, with_commits: bool = False) -> str:
         """Remove a place, and what a repository knows of it; say which branch stays because of its commits."""
         origin, stays = await asyncio.to_thread(place.origin), ""
+        await _nobody_makes(place.root)
         if origin and (branch := origin.branch):
             commits = await self.worktrees.commits(branch, place.tree)
             await self.worktrees.remove(branch, place.tree, with_commits=with_commits)
@@ -230,9 +232,19 @@ def _tree(root: Path, origin: Origin) -> Path:
 def _notice(workspace: Path, branch: Branch) -> str:
     return (
         f"You work in a git worktree of your own, on the branch {branch.name}, which begins at commit "
-        f"{branch.base[:12]} of {workspace}. What was not committed there is not here. A person looks at your changes and applies them; "
-        "you may commit on this branch, and need not."
+        f"{branch.base[:12]} of {workspace}. What was not committed there is not here. "
+        "A person looks at your changes and applies them; you may commit on this branch, and need not."
     )
+
+
+async def _nobody_makes(root: Path) -> None:
+    """Wait for the end of a git that a killed process has left at work."""
+    for _ in range(_TRIES):
+        if not is_being_made(root):
+            return
+        await asyncio.sleep(_AGAIN_S)
+    message = "git is still at work here, for a process that is gone"
+    raise ConfigError(message, path=str(root), key="isolation", hint="end it")
 
 
 async def _copied(workspace: Path, place: Place) -> None:

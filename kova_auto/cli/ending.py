@@ -10,6 +10,7 @@ from kova_auto.cli.frame import FAILED, NEEDS_A_PERSON
 from kova_auto.cli.through import Through
 from kova_auto.core.job import Outcome
 from kova_auto.core.run import CallState, Execution, RunState
+from kova_auto.core.view import run_row
 
 INTERRUPTED: Final = 130
 _CODES: Final = {
@@ -66,6 +67,9 @@ def _left(through: Through) -> Iterator[str]:
         holder = state.awaited.holder
         yield f"it waits for run {holder}, and goes on after that with kova-auto serve; to end that one:"
         yield f"  kova-auto runs cancel {holder}"
+    if kept := run_row(state).kept:
+        yield f"it has left {kept}:"
+        yield from (f"  kova-auto runs {verb} {through.run_id}" for verb in ("diff", "apply", "discard"))
     for owed in through.owed:
         if owed.next_at is None:
             yield f"delivery to {owed.endpoint}: still owed; serve will try"

@@ -88,6 +88,10 @@ def _facts(state: RunState, row: RunRow, zone: ZoneInfo) -> Iterator[tuple[str, 
     yield "model", f"{row.model} ({SCRIPTED})" if row.scripted else state.pin.label
     yield "mode", f"{row.mode}, {row.level}"
     yield "workspace", row.workspace
+    if row.kept:
+        yield "left", f"{row.kept}; kova-auto runs diff shows it, apply or discard it"
+    elif state.settled:
+        yield "left", f"changes that were {state.settled.how} by {state.settled.by}"
     if state.request.inputs:
         yield "inputs", " ".join(f"{name}={value}" for name, value in state.request.inputs.items())
     instants = (

@@ -10,6 +10,7 @@ import typer
 
 from kova_auto.cli.acting import act, through_of
 from kova_auto.cli.asking import ask, change, person
+from kova_auto.cli.changes import APPLY, DISCARD, RunArgument, apply, discard
 from kova_auto.cli.ending import INTERRUPTED, code_of
 from kova_auto.cli.frame import FAILED, new_app
 from kova_auto.cli.ink import ink
@@ -36,12 +37,7 @@ if TYPE_CHECKING:
     from kova_auto.app.control import Answers, Control, Undone
     from kova_auto.settings.model import Settings
 
-app = new_app("List and follow runs; show, replay, undo, cancel and retry one.")
-
-RunArgument = Annotated[
-    str,
-    typer.Argument(metavar="RUN", help="Id of a run, the beginning of one, or last: the newest.", show_default=False),
-]
+app = new_app("List and follow runs; show, replay, undo, apply, cancel and retry one.")
 
 _LIST = f"""\
 List runs, newest first.
@@ -64,6 +60,11 @@ Show a run as a loop, and why it stopped.
 Of each iteration: what it was trying to do, what it called, and what came back.
 
 With --json: {", ".join(LoopView.model_fields)}.
+"""
+_DIFF = """\
+Show what a run wrote, as a unified diff.
+
+Of a run in a copy or worktree: all that differs from what it began with, what its commands did included.
 """
 _UNDO = """\
 Take back what a run wrote.
@@ -189,7 +190,7 @@ def replay(
         raise typer.Exit(FAILED)
 
 
-@app.command("diff", help="Show what a run wrote, as a unified diff.")
+@app.command("diff", help=_DIFF)
 def diff(run: RunArgument, *, config: ConfigOption = None) -> None:
     """Show one run's changes."""
 
@@ -221,6 +222,10 @@ def undo(run: RunArgument, *, config: ConfigOption = None) -> None:
         raise typer.Exit(FAILED)
     if not undone.restored:
         say("There is nothing to restore: the run changed no file.")
+
+
+app.command("apply", help=APPLY)(apply)
+app.command("discard", help=DISCARD)(discard)
 
 
 @app.command("cancel", help="Ask a run to end, and see it end. Exits with 0 once it has.")

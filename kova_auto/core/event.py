@@ -133,7 +133,11 @@ class ClockMoved(Fact):
 
 
 class ContextAssembled(Fact):
-    """Hold what the model is given first; it stays the same for the whole attempt."""
+    """Hold what the model is given first; it stays the same for the whole attempt.
+
+    Attributes:
+        notices: What the system prompt says of a workspace of the run's own.
+    """
 
     kind: Literal["context_assembled"] = "context_assembled"
     system: str

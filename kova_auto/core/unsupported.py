@@ -22,8 +22,6 @@ def unsupported(job: JobFile) -> Iterator[tuple[str, str]]:
         yield "policy.pause_after_failures", "today it may be 0"
     if job.policy.expect_within:
         yield "policy.expect_within", "leave it out"
-    if job.isolation == "worktree":
-        yield "isolation", 'today it may be "in-place" or "copy"'
     yield from _modes(job)
     yield from _extras(job)
 

@@ -97,8 +97,8 @@ async def _assemble(state: RunState, world: World) -> Entries:
         yield _unable(Outcome.BLOCKED, reason, world)
         return
     try:
-        await world.prepare(state)
-        entry = Entry(_context(state, world), waits=True)
+        notices = await world.prepare(state)
+        entry = Entry(_context(state, world, notices), waits=True)
     except ConfigError as exc:
         entry = _unable(Outcome.FAILED, str(exc), world)
     yield entry
@@ -108,7 +108,7 @@ def _unable(outcome: Outcome, reason: str, world: World) -> Entry:
     return Entry(StopRequested(at=world.clock.now(), outcome=outcome, reason=world.redact(reason), by="service"))
 
 
-def _context(state: RunState, world: World) -> ContextAssembled:
+def _context(state: RunState, world: World, notices: tuple[str, ...]) -> ContextAssembled:
     request, scene = state.request, scene_of(state, world)
     place = Surroundings(
         workspace=request.workspace,
@@ -117,6 +117,7 @@ def _context(state: RunState, world: World) -> ContextAssembled:
         now=scene.now,
         zone=world.zone(state),
         scheduled_for=request.nominal_at,
+        notices=notices,
     )
     prompt = world.redact(render_prompt(state.job.prompt, request.inputs))
     return ContextAssembled(
@@ -124,6 +125,7 @@ def _context(state: RunState, world: World) -> ContextAssembled:
         system=system_prompt(state.job.mode, place, attended=request.level is not None),
         prompt=(TextPart(text=prompt),),
         tools=world.toolbox.specs(scene, state.job.mode),
+        notices=notices,
     )
 
 
@@ -185,7 +187,7 @@ async def _recover(step: Recover, state: RunState, world: World) -> Entries:
 
 async def _finish(step: Finish, state: RunState, world: World) -> Entries:
     await world.toolbox.settle(scene_of(state, world))
-    await world.tidy(state)
+    kept = await world.tidy(state)
     previous = await world.views.previous(JobName(state.job.name), state.run_id)
     yield Entry(
         RunFinished(
@@ -197,6 +199,7 @@ async def _finish(step: Finish, state: RunState, world: World) -> Entries:
             previous=previous,
             fault=step.fault,
             pauses=await _pauses(step, state, world),
+            kept=world.redact(kept),
         )
     )
 

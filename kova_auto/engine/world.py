@@ -60,8 +60,10 @@ class World(Senses):
     Attributes:
         learn: Gets to know the secrets that a run's job names, before anything of the run is read or written.
         hindrance: Says why a run must not begin here, as its job wants what this machine lacks; empty where it may.
-        prepare: Makes the workspace of a run that works in a copy; raises ConfigError.
-        tidy: Removes what a run alone used, as the copy of a staged one's workspace; safe to call twice.
+        prepare: Makes the workspace of a run that works in its own, and says what the run is to know of it; raises
+            ConfigError.
+        tidy: Removes that workspace, unless a person is to see what is in it: then it says what that is. Safe to call
+            twice.
         worker: Name of this process in leases.
         system: The operating system, as the model is told.
     """
@@ -73,7 +75,7 @@ class World(Senses):
     learn: Callable[[RunState], None]
     zone: Callable[[RunState], ZoneInfo]
     hindrance: Callable[[RunState], Awaitable[str]]
-    prepare: Callable[[RunState], Awaitable[None]]
-    tidy: Callable[[RunState], Awaitable[None]]
+    prepare: Callable[[RunState], Awaitable[tuple[str, ...]]]
+    tidy: Callable[[RunState], Awaitable[str]]
     worker: str
     system: str

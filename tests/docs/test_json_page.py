@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from kova_auto.app.control import Placed
+from kova_auto.app.control import Applied, Placed
 from kova_auto.core.approval.levels import Verdict
 from kova_auto.core.event import Event, Fact
 from kova_auto.core.loop_view import Iteration, LoopCall, LoopFailure, LoopView
@@ -24,6 +24,7 @@ FACTS = "`kova-auto run`, `runs tail`, `runs retry`"
 MODELS: Sequence[tuple[str, type[BaseModel]]] = [
     ("`kova-auto runs list`", RunRow),
     ("`kova-auto runs loop`", LoopView),
+    ("`kova-auto runs apply`", Applied),
     ("An iteration", Iteration),
     ("A call", LoopCall),
     ("`kova-auto runs replay`", Replay),

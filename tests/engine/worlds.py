@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -40,6 +39,8 @@ class Stage:
     bells: Bells = field(default_factory=Bells)
     lease: timedelta = LEASE
     hindrance: str = ""
+    notices: tuple[str, ...] = ()
+    kept: str = ""
     offer: Offer = field(default_factory=Offer)
     learned: list[str] = field(default_factory=list)
 
@@ -67,8 +68,8 @@ class Stage:
             redact=lambda text: text.replace("hunter2-hunter2", "[redacted]"),
             zone=lambda _: ZoneInfo("UTC"),
             hindrance=self._hindrance,
-            prepare=_nothing,
-            tidy=_nothing,
+            prepare=self._prepare,
+            tidy=self._tidy,
             worker=worker,
             system="Linux",
         )
@@ -79,6 +80,12 @@ class Stage:
 
     async def _hindrance(self, _: RunState) -> str:
         return self.hindrance
+
+    async def _prepare(self, _: RunState) -> tuple[str, ...]:
+        return self.notices
+
+    async def _tidy(self, _: RunState) -> str:
+        return self.kept
 
     async def advance(self, *replies: ModelReply) -> Advanced:
         return await self.engine(*replies).advance(RUN)
@@ -99,7 +106,3 @@ class Stage:
         """Return how the calls ended that have ended, in their order."""
         calls = (await self.journal.load(RUN)).calls.values()
         return [call.result.status for call in calls if call.result]
-
-
-async def _nothing(_: RunState) -> None:
-    await asyncio.sleep(0)

@@ -49,6 +49,7 @@ class Surroundings:
     Attributes:
         now: When the attempt began, UTC.
         scheduled_for: The nominal instant, UTC; None for a run that somebody asked for.
+        notices: What else is to be known of the place, a sentence each.
     """
 
     workspace: str
@@ -57,6 +58,7 @@ class Surroundings:
     now: datetime
     zone: ZoneInfo
     scheduled_for: datetime | None = None
+    notices: tuple[str, ...] = ()
 
 
 def system_prompt(mode: Mode, place: Surroundings, *, attended: bool) -> str:
@@ -71,7 +73,7 @@ def _facts(place: Surroundings) -> str:
     if place.scheduled_for:
         lines.append(f"Scheduled for: {place.scheduled_for.astimezone(place.zone).isoformat()}")
     lines += [f"Model: {place.model}", f"System: {place.system}", f"Working directory: {place.workspace}"]
-    return "\n".join(lines)
+    return "\n".join((*lines, *place.notices))
 
 
 def inputs_named(prompt: str) -> frozenset[str]:

@@ -18,7 +18,7 @@ MOST_FILES = 2000
 MOST_BYTES = 8 * 1024 * 1024
 
 
-def show(changes: Sequence[Change], place: Place, workspace: Path) -> str:
+def show(changes: Sequence[Change], place: Place, workspace: Path, *, most: int = MOST_FILES) -> str:
     """Return a diff of everything that a run changed; of what is too much, the rest is counted.
 
     Raises:
@@ -27,7 +27,7 @@ def show(changes: Sequence[Change], place: Place, workspace: Path) -> str:
     root, shown, size = open_root(str(workspace), best_resolver()), list[str](), 0
     try:
         for change in changes:
-            if len(shown) == MOST_FILES or size > MOST_BYTES:
+            if len(shown) == most or size > MOST_BYTES:
                 shown.append(f"# and {len(changes) - len(shown)} more files\n")
                 break
             shown.append("".join(_lines(change, place, root.fd)))

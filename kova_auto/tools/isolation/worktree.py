@@ -8,11 +8,12 @@ Source: reference on shells, 6: pins that win over a repository's own configurat
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +29,7 @@ _TIMEOUT_S = 600.0
 _MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 _FILTER = r"^filter\..*\.(clean|smudge|process|required)$"
 _SAID = 400
+_MAKING = "making"
 
 
 def branch_of(run_id: RunId) -> str:
@@ -72,7 +74,8 @@ class Worktrees:
         gitdir = Path(branch.gitdir)
         config = {**await self._filters(workspace, gitdir, top), "worktree.useRelativePaths": "false"}
         args = ("worktree", "add", "--quiet", "--no-track", "-b", branch.name, str(tree), branch.base)
-        ended = await self._run(workspace, gitdir, top, *args, config=config)
+        with _lock(tree.parent) as lock:
+            ended = await self._run(workspace, gitdir, top, *args, config=config, fds=(lock,))
         if ended.code != 0:
             said = ended.errors.decode(errors="replace").strip()[:_SAID] or "it took too long"
             raise _unusable(workspace, f"git could not make a worktree: {said}", 'use isolation = "copy"')
@@ -130,16 +133,46 @@ class Worktrees:
         return os.fsdecode(ended.output).strip() if ended.code == 0 else None
 
     async def _run(
-        self, cwd: Path, gitdir: Path, top: Path, *args: str, config: Mapping[str, str] | None = None
+        self,
+        cwd: Path,
+        gitdir: Path,
+        top: Path,
+        *args: str,
+        config: Mapping[str, str] | None = None,
+        fds: Sequence[int] = (),
     ) -> Ended:
         if self.git is None:
             raise _unusable(cwd, 'isolation = "worktree" wants git, found none', "install it")
         env = {**_with(pinned_environment(top), config or {}), "GIT_DIR": str(gitdir)}
         argv = [self.git, "--no-pager", *args]
         try:
-            return await run_child(argv, env=env, seconds=_TIMEOUT_S, max_bytes=_MAX_OUTPUT_BYTES, cwd=_start(cwd))
+            return await run_child(
+                argv, env=env, seconds=_TIMEOUT_S, max_bytes=_MAX_OUTPUT_BYTES, cwd=_start(cwd), fds=fds
+            )
         except OSError as exc:
             raise _unusable(cwd, f"git cannot be started: {exc.strerror}", "install it") from exc
+
+
+@contextmanager
+def _lock(root: Path) -> Iterator[int]:
+    """Give a lock that whoever inherits it holds too: a git that outlives this process."""
+    fd = os.open(root / _MAKING, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def is_being_made(root: Path) -> bool:
+    """Say whether a git of a process that was killed is still at work in a place."""
+    try:
+        with _lock(root):
+            return False
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
 
 
 def private_dir(branch: Branch, tree: Path) -> Path | None:
