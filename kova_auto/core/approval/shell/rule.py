@@ -20,7 +20,7 @@ from kova_auto.core.approval.shell.word import Segment, Word
 
 _BLANKS = re.compile(r"[ \t]+")
 _SHAPE = "write plain words, and * only at the end: git log *"
-_EVALUATING = frozenset(("test", "[", "printf", "read", "unset", "declare", "typeset", "local", "export", "let", "wait"))
+_EVALUATING = frozenset(("test", "[", "printf", "read", "unset", "declare", "typeset", "local", "export", "let"))
 """Built-ins that run the code in a subscript, as `a[$(x)]`: a file's name, or what a variable holds, may be one."""
 
 
