@@ -31,11 +31,14 @@ from kova_auto.core.schedule.fields import (
 )
 from kova_auto.core.schedule.mask import lowest
 from kova_auto.core.schedule.times import Times
-from kova_auto.core.schedule.zone import SECOND, Shift, offset_of, shift_at, to_instant, to_wall
+from kova_auto.core.schedule.zone import SECOND, Shift, locate, offsets_of, shift_at, to_instant, to_wall
 
 HORIZON_YEARS: Final = 150
 _LAST_YEAR: Final = 9998
+_DAY: Final = timedelta(days=1)
 _LONGEST_MADE_UP_GAP: Final = timedelta(hours=3)
+# A wildcard may meet nothing but gaps. In so many years each kind of year has had its turn; the next are no better.
+_MOST_GAPS: Final = 60
 _NICKNAMES: Final = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
@@ -72,7 +75,7 @@ class Cron:
             zone: Whose wall clock the expression speaks of.
 
         Returns:
-            None where nothing fires within 150 years.
+            None where nothing fires within 150 years, or all that would falls into gaps.
         """
         if instant.year > _LAST_YEAR:
             return None
@@ -85,10 +88,14 @@ class Cron:
 
     def _fire_from(self, start: datetime, zone: ZoneInfo, last_year: int) -> datetime | None:
         """Return the first firing at a wall from `start` on, which no clock has shown yet."""
-        while (wall := self._wall_from(start, last_year)) is not None:
-            shift = shift_at(wall, zone)
-            if shift is None or not shift.is_gap:
-                return to_instant(wall, offset_of(wall, zone))
+        for _ in range(_MOST_GAPS):
+            wall = self._wall_from(start, last_year)
+            if wall is None:
+                return None
+            before, after = offsets_of(wall, zone)
+            if before >= after:
+                return to_instant(wall, before)
+            shift = locate(wall, before, after, zone)
             if self.is_fixed and shift.length < _LONGEST_MADE_UP_GAP:
                 return shift.at
             start = shift.resumes
@@ -109,13 +116,12 @@ class Cron:
 
     def _wall_from(self, start: datetime, last_year: int) -> datetime | None:
         """Return the first wall not before `start` that every field allows."""
-        day = self.dates.on_or_after(start.date(), last_year)
-        if day == start.date():
-            found = self.times.on_or_after(start.hour, start.minute, start.second)
-            if found is not None:
-                return datetime.combine(day, found)
-            day = self.dates.on_or_after(day + timedelta(days=1), last_year)
-        return None if day is None else datetime.combine(day, self.times.first())
+        found = self.times.on_or_after(start.hour, start.minute, start.second)
+        today = start.date()
+        day = self.dates.on_or_after(today if found else today + _DAY, last_year)
+        if day is None:
+            return None
+        return datetime.combine(day, found if found and day == today else self.times.first())
 
 
 def parse_cron(text: str) -> Cron:

@@ -5,12 +5,11 @@ Weekdays count from Sunday = 0, as cron's do. Times of day and time zones are le
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from kova_auto.core.schedule.mask import Mask, first_from, members, span
+from kova_auto.core.schedule.mask import Mask, first_from, lowest, members, span
 
 LAST: Final = 0
 """The day number, which no date has, that stands for the last day of whichever month it is."""
@@ -19,9 +18,13 @@ ALL_MONTHS: Final = span(1, 12)
 ALL_YEARS: Final = span(1, 9999)
 EACH_WEEK: Final = span(0, 28, 7)
 ALL_WEEKS: Final = span(0, 34)
+_HEADS: Final = tuple(span(0, 6 - first) * EACH_WEEK for first in range(7))
+_WHOLE: Final = tuple(span(1, length) for length in range(32))
 _LENGTHS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _SATURDAY: Final = 6
 _SUNDAY: Final = 0
+_KINDS_OF_YEAR: Final = 14
+"""A calendar is told by the weekday of its first day and by whether it has a 29 February."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +51,36 @@ class Dates:
 
     def on_or_after(self, day: date, last_year: int) -> date | None:
         """Return the first covered date from `day` to the end of `last_year`, or None."""
-        for year, month in self._months_from(day, last_year):
-            is_first = (year, month) == (day.year, day.month)
-            found = first_from(self.in_month(year, month), day.day if is_first else 1)
+        year, month = day.year, day.month
+        if self.years >> year & 1 and self.months >> month & 1 and year <= last_year:
+            found = first_from(self.in_month(year, month), day.day)
             if found is not None:
                 return date(year, month, found)
+        return self._after_month(year, month, last_year)
+
+    def _after_month(self, year: int, month: int, last_year: int) -> date | None:
+        """Return the first covered date of a later month, looking at no more than one year of each kind."""
+        barren: set[tuple[int, bool]] = set()
+        for candidate in range(year, last_year + 1):
+            if not self.years >> candidate & 1:
+                continue
+            kind = date(candidate, 1, 1).weekday(), _is_leap(candidate)
+            if kind in barren:
+                continue
+            for number in members(self.months, month + 1 if candidate == year else 1):
+                if days := self.in_month(candidate, number):
+                    return date(candidate, number, lowest(days))
+            if candidate != year:
+                barren.add(kind)
+                if len(barren) == _KINDS_OF_YEAR:
+                    break
         return None
 
     def in_month(self, year: int, month: int) -> Mask:
         """Return the covered days of one month."""
         length = _LENGTHS[month - 1] + (month == 2 and _is_leap(year))
         first = date(year, month, 1).isoweekday() % 7
-        whole = span(1, length)
+        whole = _WHOLE[length]
         by_number = self.days & whole
         if self.days >> LAST & 1:
             by_number |= 1 << length
@@ -70,13 +91,6 @@ class Dates:
             by_weekday |= _to_days(self.last_weekdays * EACH_WEEK, first) & span(length - 6, length)
         return by_number & by_weekday if self.needs_both else by_number | by_weekday
 
-    def _months_from(self, day: date, last_year: int) -> Iterator[tuple[int, int]]:
-        for year in members(self.years, day.year):
-            if year > last_year:
-                return
-            for month in members(self.months, day.month if year == day.year else 1):
-                yield year, month
-
 
 def _is_leap(year: int) -> bool:
     return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
@@ -84,7 +98,7 @@ def _is_leap(year: int) -> bool:
 
 def _to_days(weeks: Mask, first: int) -> Mask:
     """Turn weekdays into day numbers, by rotating each week of a month that begins on weekday `first`."""
-    head = span(0, 6 - first) * EACH_WEEK
+    head = _HEADS[first]
     rotated = ((weeks >> first) & head) | ((weeks << (7 - first)) & (ALL_WEEKS ^ head))
     return rotated << 1
 
