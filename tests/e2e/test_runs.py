@@ -121,7 +121,7 @@ def test_what_has_changed_since_is_not_taken_back(made: Scene) -> None:
 def test_a_run_in_a_copy_has_nothing_to_take_back(made: Scene) -> None:
     made.run("run", "make", "--staged")
     result = made.run("runs", "undo", "last")
-    assert (result.exit_code, "worked in a copy, which is gone" in result.stderr) == (1, True)
+    assert (result.exit_code, "worked in a workspace of its own" in result.stderr) == (1, True)
 
 
 def test_a_run_that_wrote_nothing_has_nothing_to_take_back(looked: Scene) -> None:
