@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from kova_auto.core.approval.levels import ApprovalLevel, AutomationLevel
 from kova_auto.core.approval.policy import Grant, Grants, Origin, Policy
 from kova_auto.core.approval.tables import Level
 from kova_auto.core.consent import Standing
+from kova_auto.core.event import RunRequested
 from kova_auto.core.job import JobFile
 from kova_auto.core.state import RunState
 
@@ -52,13 +55,36 @@ def _write_roots(own: tuple[str, ...], level: Level, others: tuple[str, ...]) ->
     return tuple(dict.fromkeys(own if level is AutomationLevel.READ_ONLY else own + others))
 
 
+class _Frozen:
+    """Tell a run's opening, and what was remembered since, from others by what they are, not by what they hold."""
+
+    __slots__ = ("remembered", "request")
+
+    def __init__(self, request: RunRequested, remembered: Standing) -> None:
+        self.request, self.remembered = request, remembered
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Frozen):
+            return NotImplemented
+        return other.request is self.request and other.remembered is self.remembered
+
+    def __hash__(self) -> int:
+        return id(self.request)
+
+
+@lru_cache(maxsize=256)  # A run is asked for its policy several times for each of its calls.
+def _policy_of(frozen: _Frozen) -> Policy:
+    request = frozen.request
+    remembered = request.remembered.plus(frozen.remembered)
+    return policy_of(request.job, request.level, user=request.user, remembered=remembered)
+
+
 def policy_of_run(state: RunState) -> Policy:
     """Return the policy that a run's next call is judged under: what it was opened with, and what was remembered since.
 
     Computed from the run's facts alone: what files on disk say meanwhile changes later runs only.
     """
-    request = state.request
-    return policy_of(state.job, request.level, user=request.user, remembered=request.remembered.plus(state.remembered))
+    return _policy_of(_Frozen(state.request, state.remembered))
 
 
 def _grants(standing: Standing, origin: Origin) -> Grants:

@@ -7,7 +7,7 @@ from datetime import datetime
 import pytest
 from pydantic import JsonValue
 
-from kova_auto.core.approval.levels import Decision, Effect
+from kova_auto.core.approval.levels import AutomationLevel, Decision, Effect
 from kova_auto.core.consent import ApprovalDecided, Offer, Standing, Target
 from kova_auto.core.event import CallAdjudicated, DeliveryFinished, DeliveryStarted
 from kova_auto.core.ids import BlobHash, CallId
@@ -22,6 +22,7 @@ from tests.support import a_job, call, says
 FIRST, SECOND = CallId("1.1"), CallId("1.2")
 TWO = (says("Hm.", call("change", path="a"), call("change", path="b")), says("So be it."))
 ONE = (says("Hm.", call("change")), says("So be it."))
+OUT = (says("Hm.", call("run", command="make")), says("So be it."))
 
 
 def suspends(**approval: object) -> Job:
@@ -161,8 +162,8 @@ async def test_a_write_whose_file_has_changed_since_the_request_is_stale() -> No
 async def test_an_approval_says_what_would_be_remembered_and_it_counts_from_then_on() -> None:
     kept = Standing(write_roots=("/srv/lib",))
     stage = Stage(offer=Offer(kept, proposed=kept))
-    await stage.opened(job=suspends())
-    await stage.advance(*ONE)
+    await stage.opened(job=suspends().model_copy(update={"automation": AutomationLevel.WORKSPACE_WRITE}))
+    await stage.advance(*OUT)
     asked = (await stage.journal.load(RUN)).call(FIRST).approval
     assert asked is not None
     assert (asked.offer, asked.proposed) == (kept, kept)

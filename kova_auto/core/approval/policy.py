@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from functools import lru_cache
 from typing import Literal
 
 from kova_auto.core.approval.levels import ApprovalLevel, Mode
@@ -56,6 +55,7 @@ class Policy:
         write_roots: Of the job, the user and this machine; the facts of a call say where its paths lie.
         secrets: Names of the variables that the job gives to its commands.
         parent: Of the run that dispatched this one: both must allow a call; see `narrowing`.
+        digest: What `policy_hash` has computed; empty before.
         attended: Whether `level` is one of the attended levels; both enums share spellings.
     """
 
@@ -73,6 +73,7 @@ class Policy:
     secrets: tuple[str, ...] = ()
     parent: Policy | None = None
     attended: bool = field(init=False)
+    digest: str = field(init=False, default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Keep the level's kind apart from its spelling."""
@@ -89,9 +90,13 @@ class Policy:
         return self.attended or self.when_needed == "suspend"
 
 
-@lru_cache(maxsize=256)  # Each call of a run is judged under the same policy.
 def policy_hash(policy: Policy) -> str:
     """Return the SHA-256 of the policy's canonical JSON, in hexadecimal; the same in every process."""
-    body = {"v": HASH_VERSION} | {known.name: getattr(policy, known.name) for known in fields(policy)}
-    text = json.dumps(body, sort_keys=True, separators=(",", ":"), default=asdict)
-    return hashlib.sha256(text.encode()).hexdigest()
+    if not policy.digest:
+        text = json.dumps({"v": HASH_VERSION} | _plain(policy), sort_keys=True, separators=(",", ":"), default=_plain)
+        object.__setattr__(policy, "digest", hashlib.sha256(text.encode()).hexdigest())
+    return policy.digest
+
+
+def _plain(value: Policy | Grants | Grant) -> dict[str, object]:
+    return {known.name: getattr(value, known.name) for known in fields(value) if known.compare}
