@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from datetime import datetime
+
+from pydantic import JsonValue
 
 from kova_auto.app.control import Said
 from kova_auto.core.approval.levels import Decision
@@ -10,13 +14,23 @@ from kova_auto.core.consent import ApprovalDecided, Standing
 from kova_auto.core.errors import ConfigError, IllegalEventError
 from kova_auto.core.ids import CallId
 from kova_auto.core.run import CallState, RunState
+from kova_auto.core.step import NOBODY, UNREACHED
 
 LONGEST_NOTE = 2_000
 LONGEST_ANSWER = 10_000
 
 
-def decided(state: RunState, call_id: CallId, said: Said, now: datetime) -> ApprovalDecided:
+def decided(
+    state: RunState, call_id: CallId, said: Said, now: datetime, redact: Callable[[str], str]
+) -> ApprovalDecided:
     """Return the fact; whether it may still follow is for the journal to say.
+
+    Args:
+        state: Of the run.
+        call_id: Which of its calls.
+        said: By a person.
+        now: When.
+        redact: Takes secrets out of text; arguments that hold one are not taken at all, for nothing else would run.
 
     Raises:
         IllegalEventError: The run has no such call, or nobody was asked about it.
@@ -29,15 +43,17 @@ def decided(state: RunState, call_id: CallId, said: Said, now: datetime) -> Appr
     if call.decision or not call.awaits_person:
         raise IllegalEventError(_too_late(state, call))
     _fits(call, said)
+    if said.args is not None:
+        _holds_no_secret(call, said.args, redact)
     kept = call.approval.offer if said.decision is Decision.REMEMBER else Standing()
     return ApprovalDecided(
         at=now,
         call_id=call_id,
         decision=said.decision,
-        by=said.by,
-        note=said.note,
+        by=f"user {said.by}" if said.by in (NOBODY, UNREACHED) else said.by,
+        note=redact(said.note),
         args=None if said.decision is Decision.DENY else said.args,
-        answers=said.answers,
+        answers=tuple(map(redact, said.answers)),
         remembered=kept,
     )
 
@@ -64,6 +80,15 @@ def _fits(call: CallState, said: Said) -> None:
         raise ConfigError(message, hint="kova-auto approvals allow or deny answers it")
     if said.decision is Decision.REMEMBER:
         _remembers(call, said)
+
+
+def _holds_no_secret(call: CallState, args: dict[str, JsonValue], redact: Callable[[str], str]) -> None:
+    """Let no secret into a call that a person changes: it would be written down, or not be what is executed."""
+    for name, value in args.items():
+        text = json.dumps(value, ensure_ascii=False)
+        if value != call.call.args.get(name) and redact(text) != text:
+            message = f"wanted arguments without secrets, found one in {name}"
+            raise ConfigError(message, hint="[env] in the job's file hands a secret to its commands")
 
 
 def _remembers(call: CallState, said: Said) -> None:

@@ -117,6 +117,7 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
         testing=desk.test,
         describe=desk.describe,
         resume=courier.resume,
+        redact=vault.redact,
         remember=permissions.keep,
     )
     return House(settings, clock, places, vault, store, bells, tooling, models, opening, engine, courier, control)

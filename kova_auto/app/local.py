@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from pydantic_core import PydanticSerializationError
+
 from kova_auto.app.control import Applied, Content, Placed, RunAsk, Said, Status, Told, Undone
 from kova_auto.app.deciding import decided
 from kova_auto.app.past import Past
@@ -21,6 +23,7 @@ from kova_auto.core.event import (
     RunRequested,
     RunRetried,
     StopRequested,
+    dump,
 )
 from kova_auto.core.holding import rival, unsettleable
 from kova_auto.core.ids import BlobHash, CallId, DeliveryId, EndpointName, JobName, RunId
@@ -136,6 +139,7 @@ class LocalControl(LocalAnswers):
         opening: Turns a request into the event that opens its run.
         testing: Sends one endpoint a test message.
         describe: Describes the service.
+        redact: Takes secrets out of text.
         remember: Keeps what was allowed for good, for later runs in a workspace; what goes wrong is logged.
         resume: Lets deliveries to an endpoint go on, which it had refused.
     """
@@ -146,6 +150,7 @@ class LocalControl(LocalAnswers):
     opening: Callable[[RunAsk], Awaitable[RunRequested]]
     testing: Callable[[str, Outcome | None], Awaitable[Told]]
     describe: Callable[[], Status]
+    redact: Callable[[str], str]
     remember: Callable[[str, Standing], Awaitable[None]]
     resume: Callable[[EndpointName], None]
 
@@ -197,7 +202,7 @@ class LocalControl(LocalAnswers):
             ConfigError: The answer does not fit what was asked.
         """
         state = await self.journal.load(run_id)
-        event = decided(state, call_id, said, self.clock.now())
+        event = decided(state, call_id, said, self.clock.now(), self.redact)
         state = await self._append(run_id, event)
         if event.remembered:
             await self.remember(state.job.workspace, event.remembered)
@@ -288,6 +293,7 @@ class LocalControl(LocalAnswers):
         return run_row(state)
 
     async def _append(self, run_id: RunId, event: Event) -> RunState:
+        _wants_text(event)
         state = await self.journal.append(await self.journal.load(run_id), event)
         self.bells.asked(run_id)
         return state
@@ -300,6 +306,19 @@ def _wants_kept(state: RunState) -> None:
     if why := unsettleable(state):
         msg = f"run {state.run_id}: {why}"
         raise IllegalEventError(msg)
+
+
+def _wants_text(event: Event) -> None:
+    """Let only that into a fact which can be written down: what a person types may hold any byte.
+
+    Raises:
+        ConfigError: It holds what is no text.
+    """
+    try:
+        dump(event)
+    except PydanticSerializationError as exc:
+        message = "wanted text in UTF-8, found half a character, or a byte that is none"
+        raise ConfigError(message, hint="leave it out") from exc
 
 
 def _none_or_many(text: str, ids: list[RunId]) -> str:
