@@ -20,7 +20,7 @@ from kova_auto.core.approval.write_roots import Place, places_of_system, root_ob
 from kova_auto.core.consent import Offer, Standing
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.offering import offer
-from kova_auto.core.permissions import without
+from kova_auto.core.permissions import NOTHING, without
 from kova_auto.core.policy import policy_of_run
 from kova_auto.core.state import RunState
 from kova_auto.core.tool import CallFacts
@@ -40,6 +40,9 @@ class Standings(NamedTuple):
     remembered: Standing
     proposed: Standing
     problems: tuple[ConfigError, ...]
+
+
+_NOTHING: Final = Standings(NOTHING, NOTHING, NOTHING, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,8 @@ class Permissions:
 
     def standing(self, workspace: str) -> Standings:
         """Return what counts in a workspace; what is wrong with a file is logged, once. Reads files."""
+        if self.files.are_missing(workspace):
+            return _NOTHING
         found = self.survey(workspace)
         for problem in found.problems:
             if problem.sentence not in self._said:

@@ -67,8 +67,14 @@ class PermissionFiles:
     def local(self, workspace: Path) -> Book:
         """Return this machine's file for a workspace."""
         ground = self._ground(workspace)
-        key = hashlib.sha256(os.fsencode(str(ground.workspace))).hexdigest()[:20]
-        return Book(self.folder / f"{key}.json", self.folder, ground)
+        return Book(self.folder / _name(str(ground.workspace)), self.folder, ground)
+
+    def are_missing(self, workspace: str) -> bool:
+        """Say whether none of the files is there, as for most workspaces: then there is nothing to read."""
+        place = os.path.realpath(workspace)
+        own = f"{FOLDER}/{FILE}"
+        known = (f"{self.home}/{own}", f"{place}/{own}", f"{self.folder}/{_name(place)}")
+        return not any(map(os.path.lexists, known))
 
     def workspaces(self) -> tuple[Path, ...]:
         """Return the workspaces for which this machine has allowed something."""
@@ -123,6 +129,11 @@ class PermissionFiles:
 
     def _ground(self, workspace: Path) -> Ground:
         return Ground(self.home, Path(os.path.realpath(workspace)))
+
+
+def _name(workspace: str) -> str:
+    """Return the name of this machine's file for a workspace; that is canonical."""
+    return f"{hashlib.sha256(os.fsencode(workspace)).hexdigest()[:20]}.json"
 
 
 def _said(
