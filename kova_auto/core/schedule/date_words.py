@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Final
 
 from kova_auto.core.schedule.dates import ALL_DAYS, ALL_MONTHS, ALL_YEARS, LAST, Dates
@@ -48,6 +49,18 @@ def say_dates(dates: Dates) -> str:
     return words.strip()
 
 
+def say_date(day: date) -> str:
+    """Say one date, as "25 December 2026"."""
+    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+
+
+def say_every(weekdays: Mask) -> str:
+    """Say weekdays that come every week, as "Saturdays" or "weekends"."""
+    if weekdays in (_MONDAY_TO_FRIDAY, _WEEKEND):
+        return _say_weekly(weekdays)
+    return _say_names(weekdays, plural="s")
+
+
 def _join(dates: Dates, numbers: list[str], weekly: Mask, counted: list[str]) -> str:
     by_number = f"on {listing(numbers)} of the month" if numbers else ""
     names = [_say_weekly(weekly)] if weekly else []
@@ -90,9 +103,9 @@ def _say_weekly(weekdays: Mask) -> str:
     return _say_names(weekdays)
 
 
-def _say_names(weekdays: Mask) -> str:
+def _say_names(weekdays: Mask, plural: str = "") -> str:
     monday_first = sorted((day - 1) % 7 for day in members(weekdays))
-    return runs(monday_first, lambda day: _WEEKDAYS[day])
+    return runs(monday_first, lambda day: f"{_WEEKDAYS[day]}{plural}")
 
 
 def _say_counted(dates: Dates) -> list[str]:

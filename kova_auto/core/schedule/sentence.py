@@ -1,34 +1,62 @@
-"""A trigger, in one sentence for a person."""
+"""When a job runs, in one sentence for a person."""
 
 from __future__ import annotations
 
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, time
+from itertools import groupby
 from typing import Final, assert_never
 from zoneinfo import ZoneInfo
 
 from kova_auto.core.schedule.cron import Cron
-from kova_auto.core.schedule.date_words import say_dates
-from kova_auto.core.schedule.time_words import ALL_HOURS, say_times
-from kova_auto.core.schedule.triggers import AtTrigger, CronTrigger, EveryTrigger, Trigger
+from kova_auto.core.schedule.date_words import say_date, say_dates, say_every
+from kova_auto.core.schedule.exclusions import Exclusions
+from kova_auto.core.schedule.time_words import ALL_HOURS, say_duration, say_times
+from kova_auto.core.schedule.timetable import Timetable
+from kova_auto.core.schedule.triggers import (
+    AfterTrigger,
+    AtTrigger,
+    CronTrigger,
+    EveryTrigger,
+    Parent,
+    ParentEnding,
+    StartupTrigger,
+    Trigger,
+)
 from kova_auto.core.schedule.words import listing
 
-_UNITS: Final = (("day", timedelta(days=1)), ("hour", timedelta(hours=1)), ("minute", timedelta(minutes=1)))
-_SHOWN_INSTANTS: Final = 3
+_SHOWN: Final = 3
+_ENDED: Final = {ParentEnding.SUCCESS: "succeeded", ParentEnding.FAILURE: "failed", ParentEnding.ANY: "ended"}
 
 
-def sentence(trigger: Trigger) -> str:
-    """Say when a trigger fires, as "at 08:30 on weekdays, Berlin time"."""
-    match trigger:
+def sentence(when: Trigger | Timetable) -> str:
+    """Say when something fires, as "at 08:30 on weekdays, Berlin time, not on 25 December 2026"."""
+    match when:
+        case Timetable():
+            return _say_timetable(when)
         case CronTrigger(crons, zone):
             return f"{'; '.join(dict.fromkeys(map(_say_cron, crons)))}, {_say_zone(zone)}"
         case EveryTrigger(every, anchor):
-            return f"every {_say_duration(every)}, counted from {anchor.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+            return f"every {say_duration(every)}, counted from {anchor.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
         case AtTrigger(instants):
             moments = [f"{moment:%Y-%m-%d %H:%M}" for moment in sorted({moment.astimezone(UTC) for moment in instants})]
-            shown, more = moments[:_SHOWN_INSTANTS], len(moments) - _SHOWN_INSTANTS
-            return f"at {listing([*shown, f'{more} more'] if more > 0 else shown)} UTC"
+            return f"at {listing(_shortened(moments))} UTC"
+        case StartupTrigger():
+            return "whenever the service starts"
+        case AfterTrigger(parents):
+            return f"after {_say_parents(parents)}"
         case _:
-            assert_never(trigger)
+            assert_never(when)
+
+
+def _say_timetable(timetable: Timetable) -> str:
+    bounds = {"from": timetable.start, "before": timetable.end}
+    local = [f"{word} {_say_bound(at, timetable.zone)}" for word, at in bounds.items() if at is not None]
+    if timetable.exclude:
+        local.append(f"not {_say_exclusions(timetable.exclude)}")
+    if local and not isinstance(timetable.trigger, CronTrigger):
+        local.append(_say_zone(timetable.zone))
+    jitter = [f"up to {say_duration(timetable.jitter)} later"] if timetable.jitter else []
+    return ", ".join([sentence(timetable.trigger), *local, *jitter])
 
 
 def _say_cron(cron: Cron) -> str:
@@ -46,12 +74,34 @@ def _say_zone(zone: ZoneInfo) -> str:
     return f"{zone.key.rpartition('/')[2].replace('_', ' ')} time"
 
 
-def _say_duration(duration: timedelta) -> str:
-    words: list[str] = []
-    for unit, length in _UNITS:
-        count, duration = divmod(duration, length)
-        if count:
-            words.append(f"{count} {unit}{'s' if count > 1 else ''}")
-    if duration:
-        words.append(f"{duration.total_seconds():g} seconds")
-    return listing(words)
+def _say_bound(at: datetime, zone: ZoneInfo) -> str:
+    wall = at.astimezone(zone)
+    clock = "" if wall.time() == time() else f"{wall: %H:%M:%S}" if wall.second else f"{wall: %H:%M}"
+    return f"{say_date(wall.date())}{clock}"
+
+
+def _say_exclusions(exclude: Exclusions) -> str:
+    days = [say_every(exclude.weekdays)] if exclude.weekdays else []
+    days += _shortened([say_date(day) for day in sorted(exclude.dates)], "dates")
+    days += [f"days of {calendar.name}" for calendar in exclude.calendars]
+    hours = [f"from {hours.first:%H:%M} to {hours.until:%H:%M}" for hours in exclude.hours]
+    return listing([*(f"on {day}" for day in days[:1]), *days[1:], *hours], "or")
+
+
+def _say_parents(parents: tuple[Parent, ...]) -> str:
+    """Say who must have ended how; those of a kind together, their haste at the end where all share it."""
+    hastes = {parent.within for parent in parents}
+    shared = hastes.pop() if len(hastes) == 1 else None
+    groups = [(kind, list(alike)) for kind, alike in groupby(parents, lambda parent: (parent.on, parent.within))]
+    words = []
+    for (ending, within), alike in groups:
+        has = "has" if len(alike) == 1 else "have"
+        haste = f" (within {say_duration(within)})" if within and not shared else ""
+        words.append(f"{listing([parent.job for parent in alike])} {has} {_ENDED[ending]}{haste}")
+    return f"{listing(words)}, within {say_duration(shared)}" if shared else listing(words)
+
+
+def _shortened(words: list[str], noun: str = "") -> list[str]:
+    """Return the first few, and how many more there are."""
+    more = len(words) - _SHOWN
+    return [*words[:_SHOWN], f"{more} more {noun}".strip()] if more > 0 else words

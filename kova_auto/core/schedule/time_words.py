@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import time
+from datetime import time, timedelta
 from typing import Final
 
 from kova_auto.core.schedule.mask import Mask, lowest, members, span
@@ -13,6 +13,7 @@ ALL_HOURS: Final = span(0, 23)
 _ALL_MINUTES: Final = span(0, 59)
 _ON_THE_MINUTE: Final = span(0, 0)
 _LONGEST_LISTING: Final = 4
+_UNITS: Final = (("day", timedelta(days=1)), ("hour", timedelta(hours=1)), ("minute", timedelta(minutes=1)))
 
 
 def say_times(times: Times) -> str:
@@ -30,6 +31,19 @@ def say_times(times: Times) -> str:
     if hours == ALL_HOURS:
         return pace
     return pace + (_say_from_to(times) or f" of {_hours(hours)}")
+
+
+def say_duration(duration: timedelta) -> str:
+    """Say how long, as "1 hour and 30 minutes"."""
+    words: list[str] = []
+    for unit, length in _UNITS:
+        count, duration = divmod(duration, length)
+        if count:
+            words.append(f"{count} {unit}{'s' if count > 1 else ''}")
+    if duration:
+        seconds = duration.total_seconds()
+        words.append(f"{seconds:g} second{'' if seconds == 1 else 's'}")
+    return listing(words)
 
 
 def _say_all(times: Times) -> str:

@@ -1,6 +1,7 @@
 """The ways a schedule names instants, and the questions asked of all of them: what comes next, what fell due.
 
-A trigger knows nothing of jobs, of what ran, or of now. Jitter, exclusions and policies are laid over it by others.
+A trigger knows nothing of what ran, or of now. Bounds, exclusions and jitter are laid over it by a timetable, policies
+by others.
 """
 
 from __future__ import annotations
@@ -8,15 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
+from functools import partial
 from typing import Final, NamedTuple, assert_never
 from zoneinfo import ZoneInfo
 
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.schedule.cron import Cron
+from kova_auto.core.schedule.search import between, newest
 from kova_auto.core.schedule.zone import resolve
 
 SHORTEST_EVERY: Final = timedelta(seconds=5)
 COUNT_CAP: Final = 1_000
+_FIRST_YEAR: Final = 1970
+_LAST_YEAR: Final = 9998
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +60,50 @@ class AtTrigger:
     instants: tuple[datetime, ...]
 
 
-Trigger = CronTrigger | EveryTrigger | AtTrigger
+@dataclass(frozen=True, slots=True)
+class StartupTrigger:
+    """Fire once whenever the service starts: no clock implies that."""
+
+
+class ParentEnding(StrEnum):
+    """Say how another job must have ended."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    ANY = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """Name a job that another waits for.
+
+    Attributes:
+        job: Its name.
+        on: How it must have ended.
+        within: The other must begin this soon after it; None where there is no haste.
+
+    Raises:
+        ConfigError: `within` is not positive.
+    """
+
+    job: str
+    on: ParentEnding = ParentEnding.SUCCESS
+    within: timedelta | None = None
+
+    def __post_init__(self) -> None:
+        if self.within is not None and self.within <= timedelta(0):
+            message = "wanted more than 0s, found 0s"
+            raise ConfigError(message, key="within", hint="leave it out where it may be long")
+
+
+@dataclass(frozen=True, slots=True)
+class AfterTrigger:
+    """Fire when other jobs have ended, all of them: no clock implies that."""
+
+    parents: tuple[Parent, ...]
+
+
+Trigger = CronTrigger | EveryTrigger | AtTrigger | StartupTrigger | AfterTrigger
 
 
 class Backlog(NamedTuple):
@@ -65,7 +114,7 @@ class Backlog(NamedTuple):
 
 
 def next_fire(trigger: Trigger, after: datetime) -> datetime | None:
-    """Return the first instant strictly after `after`, in UTC; None where the trigger is exhausted."""
+    """Return the first instant strictly after `after`, in UTC; None where the clock implies no more, or never any."""
     match trigger:
         case CronTrigger(crons, zone):
             firings = [cron.next_after(after, zone) for cron in crons]
@@ -78,18 +127,15 @@ def next_fire(trigger: Trigger, after: datetime) -> datetime | None:
                 return None
         case AtTrigger(instants):
             return min((instant.astimezone(UTC) for instant in instants if instant > after), default=None)
+        case StartupTrigger() | AfterTrigger():
+            return None
         case _:
             assert_never(trigger)
 
 
 def occurrences(trigger: Trigger, after: datetime, until: datetime, limit: int) -> Iterator[datetime]:
     """Yield at most `limit` instants of the stretch from `after`, excluded, to `until`, included, oldest first."""
-    for _ in range(limit):
-        found = next_fire(trigger, after)
-        if found is None or found > until:
-            return
-        yield found
-        after = found
+    return between(partial(next_fire, trigger), after, until, limit)
 
 
 def latest_fire(trigger: Trigger, after: datetime, until: datetime, *, cap: int = COUNT_CAP) -> Backlog:
@@ -104,10 +150,11 @@ def latest_fire(trigger: Trigger, after: datetime, until: datetime, *, cap: int 
     Returns:
         No instant and a total of 0 where nothing fell due.
     """
-    found = list(occurrences(trigger, after, until, cap))
+    following = partial(next_fire, trigger)
+    found = list(between(following, after, until, cap))
     if len(found) < cap:
         return Backlog(found[-1] if found else None, len(found))
-    return Backlog(_newest(trigger, found[-1], until), cap)
+    return Backlog(newest(following, found[-1], until) or found[-1], cap)
 
 
 def parse_at(text: str, zone: ZoneInfo) -> datetime:
@@ -125,23 +172,39 @@ def parse_at(text: str, zone: ZoneInfo) -> datetime:
     if _is_date(written):
         raise _wrong_at(text, f"write {written}T09:00")
     try:
-        moment = datetime.fromisoformat(written)
-        return resolve(moment, zone) if moment.tzinfo is None else moment.astimezone(UTC)
+        return _instant(written, zone)
     except (ValueError, OverflowError) as exc:
         raise _wrong_at(text, "for example 2026-12-24T09:00, or 2026-12-24T09:00+01:00 with its offset") from exc
 
 
-def _newest(trigger: Trigger, known: datetime, until: datetime) -> datetime:
-    """Return the newest instant up to `until`, halving the time it may lie in; `known` is an earlier one."""
-    ceiling = until
-    while (following := next_fire(trigger, known)) is not None and following <= until:
-        middle = known + (ceiling - known) / 2
-        found = next_fire(trigger, middle)
-        if found is None or found > until:
-            known, ceiling = following, middle
-        else:
-            known = found
-    return known
+def parse_bound(text: str, zone: ZoneInfo) -> datetime:
+    """Read where a schedule begins or ends: as `parse_at` does, or a date alone, which is its midnight.
+
+    Returns:
+        The instant, in UTC; of a year from 1970 to 9998.
+
+    Raises:
+        ConfigError: It is neither.
+    """
+    written = text.strip()
+    try:
+        found = _instant(f"{written}T00:00" if _is_date(written) else written, zone)
+    except (ValueError, OverflowError) as exc:
+        message = f"wanted a date, or a date and a time, found {text!r}"
+        raise ConfigError(message, hint="for example 2026-01-01, or 2026-01-01T09:00") from exc
+    if found.year < _FIRST_YEAR:
+        message = f"wanted a year from {_FIRST_YEAR} on, found {text!r}"
+        raise ConfigError(message)
+    return found
+
+
+def _instant(written: str, zone: ZoneInfo) -> datetime:
+    moment = datetime.fromisoformat(written)
+    found = resolve(moment, zone) if moment.tzinfo is None else moment.astimezone(UTC)
+    if found.year > _LAST_YEAR:
+        msg = "no search goes so far"
+        raise ValueError(msg)
+    return found
 
 
 def _is_date(text: str) -> bool:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 _SHORTEST_RUN = 3
 
 
-def listing(words: Sequence[str]) -> str:
+def listing(words: Sequence[str], conjunction: str = "and") -> str:
     """Join as "a, b and c"."""
-    return " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
+    return f" {conjunction} ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
 
 
 def runs(numbers: Iterable[int], spell: Callable[[int], str]) -> str:

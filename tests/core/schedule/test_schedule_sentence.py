@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from kova_auto.core.schedule.cron import parse_cron
 from kova_auto.core.schedule.sentence import sentence
-from kova_auto.core.schedule.triggers import AtTrigger, CronTrigger, EveryTrigger
+from kova_auto.core.schedule.triggers import (
+    AfterTrigger,
+    AtTrigger,
+    CronTrigger,
+    EveryTrigger,
+    Parent,
+    ParentEnding,
+    StartupTrigger,
+)
 from kova_auto.core.schedule.zone import parse_zone
 from tests.core.schedule.schedule_oracle import utc
+from tests.core.schedule.timetables import excluding, timetable
 
 SENTENCES = {
     "30 8 * * MON-FRI": "at 08:30 on weekdays",
@@ -100,3 +110,76 @@ def test_listed_instants_are_said_in_order_and_not_all() -> None:
     assert sentence(AtTrigger((days[0],))) == "at 2026-01-01 08:00 UTC"
     shown = "2026-01-01 08:00, 2026-01-02 08:00, 2026-01-03 08:00"
     assert sentence(AtTrigger(tuple(days))) == f"at {shown} and 3 more UTC"
+
+
+@pytest.mark.parametrize(
+    ("parents", "said"),
+    [
+        ((Parent("fetch"),), "after fetch has succeeded"),
+        ((Parent("fetch", within=timedelta(hours=6)),), "after fetch has succeeded, within 6 hours"),
+        (
+            tuple(Parent(job, ParentEnding.FAILURE, timedelta(hours=1)) for job in ("a", "b", "c")),
+            "after a, b and c have failed, within 1 hour",
+        ),
+        (
+            (Parent("a", within=timedelta(minutes=90)), Parent("b", ParentEnding.ANY), Parent("c", ParentEnding.ANY)),
+            "after a has succeeded (within 1 hour and 30 minutes) and b and c have ended",
+        ),
+    ],
+)
+def test_who_must_have_ended_is_said_with_how(parents: tuple[Parent, ...], said: str) -> None:
+    assert sentence(AfterTrigger(parents)) == said
+
+
+def test_a_start_of_the_service_is_said() -> None:
+    assert sentence(StartupTrigger()) == "whenever the service starts"
+
+
+MODIFIED = {
+    "nothing": ({}, ""),
+    "bounds": (
+        {"start": "2025-12-31T23:00", "end": "2027-07-01T07:30"},
+        ", from 1 January 2026, before 1 July 2027 09:30",
+    ),
+    "seconds": ({"start": "2026-01-01T08:00:05"}, ", from 1 January 2026 09:00:05"),
+    "weekday": ({"exclude": excluding("SAT")}, ", not on Saturdays"),
+    "weekend": ({"exclude": excluding("SAT", "SUN")}, ", not on weekends"),
+    "weekdays": ({"exclude": excluding("MON-FRI")}, ", not on weekdays"),
+    "range": ({"exclude": excluding("MON-WED")}, ", not on Mondays to Wednesdays"),
+    "hours": (
+        {"exclude": excluding(hours=("22:00-06:00", "12:00-13:00"))},
+        ", not from 22:00 to 06:00 or from 12:00 to 13:00",
+    ),
+    "calendar": ({"exclude": excluding(holidays=("2026-12-25",))}, ", not on days of holidays"),
+    "dates": (
+        {"exclude": excluding(dates=tuple(f"2026-12-{day}" for day in (28, 24, 25, 26, 27)))},
+        ", not on 24 December 2026, 25 December 2026, 26 December 2026 or 2 more dates",
+    ),
+    "jitter": ({"jitter": timedelta(minutes=5)}, ", up to 5 minutes later"),
+    "everything": (
+        {
+            "start": "2025-12-31T23:00",
+            "exclude": excluding("SAT", dates=("2026-12-25",), hours=("22:00-06:00",), holidays=("2026-12-26",)),
+            "jitter": timedelta(seconds=1),
+        },
+        (
+            ", from 1 January 2026, not on Saturdays, 25 December 2026, days of holidays or from 22:00 to 06:00"
+            ", up to 1 second later"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("modifiers", "said"), MODIFIED.values(), ids=MODIFIED)
+def test_what_is_laid_over_a_schedule_follows_it(modifiers: dict[str, Any], said: str) -> None:
+    assert sentence(timetable("30 8 * * MON-FRI", **modifiers)) == f"at 08:30 on weekdays, Berlin time{said}"
+
+
+def test_the_zone_of_modifiers_is_named_where_the_trigger_has_none() -> None:
+    hourly = EveryTrigger(timedelta(hours=1), utc("2026-01-01T06:00"))
+    said = "every 1 hour, counted from 2026-01-01 06:00:00 UTC"
+    assert sentence(timetable(hourly, exclude=excluding("SUN"))) == f"{said}, not on Sundays, Berlin time"
+    assert sentence(timetable(hourly, jitter=timedelta(minutes=5))) == f"{said}, up to 5 minutes later"
+    assert sentence(timetable(StartupTrigger(), start="2026-07-01T00:00", zone="UTC")) == (
+        "whenever the service starts, from 1 July 2026, UTC"
+    )

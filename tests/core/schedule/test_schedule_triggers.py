@@ -21,6 +21,7 @@ from kova_auto.core.schedule.triggers import (
     next_fire,
     occurrences,
     parse_at,
+    parse_bound,
 )
 from kova_auto.core.schedule.zone import parse_zone
 from tests.core.schedule.schedule_oracle import utc
@@ -142,6 +143,7 @@ def test_a_time_without_an_offset_is_local(written: str, instant: str) -> None:
         ("tomorrow", "for example 2026-12-24T09:00, or 2026-12-24T09:00+01:00 with its offset"),
         ("2026-02-30T09:00", "for example 2026-12-24T09:00, or 2026-12-24T09:00+01:00 with its offset"),
         ("0001-01-01T00:00", "for example 2026-12-24T09:00, or 2026-12-24T09:00+01:00 with its offset"),
+        ("9999-06-01T00:00", "for example 2026-12-24T09:00, or 2026-12-24T09:00+01:00 with its offset"),
         ("9999-12-31T23:59-05:00", "for example 2026-12-24T09:00, or 2026-12-24T09:00+01:00 with its offset"),
     ],
 )
@@ -150,6 +152,43 @@ def test_what_is_no_date_with_a_time_is_refused(written: str, hint: str) -> None
         parse_at(written, BERLIN)
     message = f"wanted a date and a time, found {written!r}"
     assert (caught.value.key, caught.value.message, caught.value.hint) == ("at", message, hint)
+
+
+@pytest.mark.parametrize(
+    ("written", "instant"),
+    [
+        ("2026-01-01", "2025-12-31T23:00"),
+        ("2026-01-01T09:00", "2026-01-01T08:00"),
+        (" 2026-01-01T09:00Z ", "2026-01-01T09:00"),
+        ("2026-03-29T02:30", "2026-03-29T01:00"),
+    ],
+)
+def test_a_bound_may_be_a_date_alone(written: str, instant: str) -> None:
+    assert parse_bound(written, BERLIN) == utc(instant)
+
+
+def test_a_date_whose_midnight_the_clock_skips_begins_where_the_gap_ends() -> None:
+    assert parse_bound("2026-03-08", parse_zone("America/Havana")) == utc("2026-03-08T05:00")
+
+
+@pytest.mark.parametrize(
+    ("written", "message", "hint"),
+    [
+        *(
+            (
+                text,
+                f"wanted a date, or a date and a time, found {text!r}",
+                "for example 2026-01-01, or 2026-01-01T09:00",
+            )
+            for text in ("next year", "2026-02-30", "9999-12-31", "0001-01-01", "")
+        ),
+        ("1969-07-20", "wanted a year from 1970 on, found '1969-07-20'", ""),
+    ],
+)
+def test_what_is_no_bound_is_refused(written: str, message: str, hint: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_bound(written, BERLIN)
+    assert (caught.value.message, caught.value.hint) == (message, hint)
 
 
 @pytest.mark.parametrize("trigger", TRIGGERS.values(), ids=TRIGGERS)
