@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
@@ -11,6 +11,9 @@ from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import JobName, RunId
 from kova_auto.core.pausing import JobMark
 from kova_auto.core.value import Value
+
+NO_SCHEDULE = ""
+"""The hash of a version that ends the one before: the job is gone, or is only run by hand."""
 
 
 class OccurrenceStatus(StrEnum):
@@ -33,6 +36,9 @@ class Occurrence(Value):
         due_at: Nominal plus jitter.
         why: Of a skipped or missed one, as `overlap` or `outside_window`.
         run_id: Of one that ran, or is about to.
+        settled_at: When it became what it is; None in rows of an earlier version.
+        expect_at: A success of the job is expected by then, and was not seen yet; None where none is.
+        late_at: When it was noticed that there was none.
     """
 
     job: JobName
@@ -44,10 +50,62 @@ class Occurrence(Value):
     until_at: datetime | None = None
     count: int = 1
     run_id: RunId | None = None
+    settled_at: datetime | None = None
+    expect_at: datetime | None = None
+    late_at: datetime | None = None
+
+    @property
+    def lateness(self) -> timedelta | None:
+        """Return how long after it was due it became what it is; None where that is not known."""
+        return None if self.settled_at is None else self.settled_at - self.due_at
+
+    @property
+    def key(self) -> tuple[JobName, datetime]:
+        """Return what no two rows share."""
+        return self.job, self.nominal_at
+
+
+class ScheduleVersion(Value):
+    """Say that a job has a schedule since an instant, until it has the next.
+
+    Attributes:
+        schedule: Its hash, or `NO_SCHEDULE`.
+        body: The `[schedule]` table as JSON.
+    """
+
+    job: JobName
+    begun_at: datetime
+    schedule: str
+    body: str = ""
+
+
+class Standing(Value):
+    """Hold which schedule a job has, and how far it is accounted for.
+
+    Attributes:
+        cursor: Last nominal instant that has its row, or where the schedule began.
+    """
+
+    job: JobName
+    schedule: str
+    begun_at: datetime
+    cursor: datetime
 
 
 class Ledger(Protocol):
     """Keep cursors and occurrences."""
+
+    async def begin(self, versions: Sequence[ScheduleVersion]) -> None:
+        """Let schedules begin, each with its cursor at its first instant, all in one transaction.
+
+        One that its job has already is left alone. A cursor from before there were versions stays where it is.
+        """
+
+    async def standings(self) -> Sequence[Standing]:
+        """Return where each job's schedule stands, as it was begun last; of jobs that have none too."""
+
+    async def versions(self, job: JobName | None = None) -> Sequence[ScheduleVersion]:
+        """Return which schedules jobs had, oldest first."""
 
     async def cursor(self, job: JobName, schedule: str) -> datetime | None:
         """Return the last nominal instant that has its row; None where this schedule was never seen."""
@@ -61,16 +119,39 @@ class Ledger(Protocol):
         cursor: datetime,
         rows: Sequence[Occurrence] = (),
         runs: Sequence[RunRequested] = (),
+        instead_of: Sequence[Occurrence] = (),
     ) -> bool:
         """Move the cursor, write the rows and open the runs, all in one transaction.
 
+        Args:
+            job: The job.
+            schedule: Hash of its schedule.
+            was: Where the caller saw the cursor.
+            cursor: Where it goes.
+            rows: What became of the instants.
+            runs: Those of the rows that ran.
+            instead_of: Rows that these take the place of.
+
         Returns:
-            False, with nothing changed, where the cursor is no longer at `was` or a row is there already:
-            somebody else was first.
+            False, with nothing changed, where the cursor is no longer at `was`, a row is there already, or one of
+            `instead_of` is no longer what it was: somebody else was first.
         """
 
-    async def change(self, row: Occurrence) -> None:
-        """Write a row anew, as one that was pending and has now run."""
+    async def settle(
+        self,
+        instead_of: Sequence[Occurrence],
+        rows: Sequence[Occurrence],
+        runs: Sequence[RunRequested] = (),
+        mark: JobMark | None = None,
+    ) -> bool:
+        """Write rows in the place of others, open the runs and set the mark, all in one transaction.
+
+        Returns:
+            False, with nothing changed, where one of `instead_of` is no longer what it was: somebody else was first.
+        """
+
+    async def started(self, at: datetime) -> datetime | None:
+        """Write down that a service has started; return when one had before, None where none had."""
 
     async def mark(self, mark: JobMark) -> None:
         """Write down that a person, or the service, lets a job's schedule rest or go on."""
@@ -80,3 +161,12 @@ class Ledger(Protocol):
 
     async def occurrences(self, job: JobName | None = None, *, limit: int = 100) -> Sequence[Occurrence]:
         """Return rows, newest first."""
+
+    async def pending(self) -> Sequence[Occurrence]:
+        """Return the rows that wait, oldest first."""
+
+    async def expected(self) -> Sequence[Occurrence]:
+        """Return the rows by which a success is expected that nobody has found late yet, soonest first."""
+
+    async def ran(self, job: JobName) -> int:
+        """Count the instants of a job that have run."""

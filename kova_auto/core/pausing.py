@@ -16,6 +16,9 @@ class JobMark(Value):
     """Say that a job's schedule rests, or goes on, since an instant.
 
     A run may let its job rest too (`RunFinished.pauses`): whichever is newer holds.
+
+    Attributes:
+        catch_up: What was skipped while it rested is still to be caught up with, as far as `missed` says so.
     """
 
     job: JobName
@@ -23,6 +26,7 @@ class JobMark(Value):
     paused: bool
     by: str
     reason: str = ""
+    catch_up: bool = False
 
 
 class Pause(Value):

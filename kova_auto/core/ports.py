@@ -163,6 +163,9 @@ class Views(Protocol):
     async def last_runs(self, job: JobName, *, before: RunId | None = None, limit: int = 1) -> Sequence[RunRow]:
         """Return the job's finished, not staged runs other than `before`, newest end first."""
 
+    async def ended(self, since: datetime, *, limit: int = 1000) -> Sequence[RunRow]:
+        """Return the not staged runs that have ended since an instant, excluded: the newest `limit`, oldest first."""
+
     async def holds(self) -> Sequence[Hold]:
         """Return the runs that have a workspace to themselves."""
 

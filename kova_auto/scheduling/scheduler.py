@@ -219,14 +219,13 @@ class Scheduler:
             key,
             was=cursor,
             cursor=due.cursor,
-            rows=[row for row in rows if row.nominal_at not in there],
+            rows=rows,
             runs=list(runs.values()),
+            instead_of=[there[row.nominal_at] for row in rows if row.nominal_at in there],
         )
         if not claimed:
             return None
         for row in rows:
-            if row.nominal_at in there:
-                await self._ledger.change(row)
             more = f": {spent[row.nominal_at]}" if row.nominal_at in spent else ""
             why = f" ({row.why}{more})" if row.why else ""
             LOG.info("%s for %s: %s%s", row.job, row.nominal_at.isoformat(), row.status, why)

@@ -5,28 +5,55 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
+from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, Select, and_, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from kova_auto.core.errors import JournalError
 from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import JobName
-from kova_auto.core.ledger import Occurrence
+from kova_auto.core.ledger import Occurrence, OccurrenceStatus, ScheduleVersion, Standing
 from kova_auto.core.pausing import JobMark
 from kova_auto.store import facts
-from kova_auto.store.database import Database
+from kova_auto.store.beginning import begin
+from kova_auto.store.database import Database, Work
 from kova_auto.store.journal import Guard, guarded
+from kova_auto.store.prepared import Prepared
 from kova_auto.store.rows import found, inserting, save, selecting, values
-from kova_auto.store.tables import CURSOR, MARK, OCCURRENCE
+from kova_auto.store.tables import CURSOR, EXPECTED, MARK, OCCURRENCE, PENDING, START, VERSION
 
 _AT = select(CURSOR.c.at).where(CURSOR.c.job == bindparam("of_job"), CURSOR.c.schedule == bindparam("of_schedule"))
 _ADVANCE = update(CURSOR).where(
     CURSOR.c.job == bindparam("of_job"), CURSOR.c.schedule == bindparam("of_schedule"), CURSOR.c.at == bindparam("was")
 )
 _ADD = insert(OCCURRENCE)
+_REMOVE = Prepared(
+    delete(OCCURRENCE).where(
+        OCCURRENCE.c.job == bindparam("of_job"),
+        OCCURRENCE.c.nominal_at == bindparam("of_nominal_at"),
+        OCCURRENCE.c.status == bindparam("was_status"),
+        OCCURRENCE.c.why == bindparam("was_why"),
+        func.coalesce(OCCURRENCE.c.run_id, "") == bindparam("was_run_id"),
+    )
+)
 _OCCURRENCES = selecting(OCCURRENCE, Occurrence)
+_PENDING = _OCCURRENCES.where(PENDING).order_by(OCCURRENCE.c.nominal_at, OCCURRENCE.c.job)
+_EXPECTED = _OCCURRENCES.where(EXPECTED).order_by(OCCURRENCE.c.expect_at, OCCURRENCE.c.job, OCCURRENCE.c.nominal_at)
 _MARKS = selecting(MARK, JobMark).order_by(MARK.c.job)
+_VERSIONS = selecting(VERSION, ScheduleVersion).order_by(VERSION.c.begun_at, VERSION.c.job)
+_NEWEST = select(VERSION.c.job, func.max(VERSION.c.begun_at).label("begun_at")).group_by(VERSION.c.job).subquery()
+_STANDINGS = (
+    select(
+        VERSION.c.job,
+        VERSION.c.schedule,
+        VERSION.c.begun_at,
+        func.coalesce(CURSOR.c.at, VERSION.c.begun_at).label("cursor"),
+    )
+    .join(_NEWEST, and_(_NEWEST.c.job == VERSION.c.job, _NEWEST.c.begun_at == VERSION.c.begun_at))
+    .outerjoin(CURSOR, and_(CURSOR.c.job == VERSION.c.job, CURSOR.c.schedule == VERSION.c.schedule))
+    .order_by(VERSION.c.job)
+)
 
 
 class _ClaimedError(JournalError):
@@ -38,6 +65,20 @@ class SqlLedger:
 
     def __init__(self, database: Database, guard: Guard) -> None:
         self._database, self._guard = database, guard
+
+    async def begin(self, versions: Sequence[ScheduleVersion]) -> None:
+        """Let schedules begin, each with its cursor at its first instant; one that its job has is left alone."""
+        if versions:
+            await self._database.write(partial(begin, versions=versions))
+
+    async def standings(self) -> Sequence[Standing]:
+        """Return where each job's schedule stands, as it was begun last; of jobs that have none too."""
+        return await self._database.read(partial(found, statement=_STANDINGS, kind=Standing))
+
+    async def versions(self, job: JobName | None = None) -> Sequence[ScheduleVersion]:
+        """Return which schedules jobs had, oldest first."""
+        statement = _VERSIONS if job is None else _VERSIONS.where(VERSION.c.job == job)
+        return await self._database.read(partial(found, statement=statement, kind=ScheduleVersion))
 
     async def cursor(self, job: JobName, schedule: str) -> datetime | None:
         """Return the last nominal instant that has its row; None where this schedule was never seen."""
@@ -53,25 +94,51 @@ class SqlLedger:
         cursor: datetime,
         rows: Sequence[Occurrence] = (),
         runs: Sequence[RunRequested] = (),
+        instead_of: Sequence[Occurrence] = (),
     ) -> bool:
         """Move the cursor, write the rows and open the runs, all in one transaction; False where somebody was first."""
         opening = [guarded(run, self._guard) for run in runs]
 
         def work(connection: Connection) -> None:
             _advance(connection, job, schedule, was, cursor)
-            _add(connection, rows)
-            for run, text in opening:
-                facts.open_run(connection, run, text)
+            _write(connection, instead_of, rows, opening)
 
+        return await self._first(work)
+
+    async def settle(
+        self,
+        instead_of: Sequence[Occurrence],
+        rows: Sequence[Occurrence],
+        runs: Sequence[RunRequested] = (),
+        mark: JobMark | None = None,
+    ) -> bool:
+        """Write rows in the place of others, open the runs and set the mark; False where somebody was first."""
+        opening = [guarded(run, self._guard) for run in runs]
+
+        def work(connection: Connection) -> None:
+            _write(connection, instead_of, rows, opening)
+            if mark is not None:
+                save(connection, MARK, [mark])
+
+        return await self._first(work)
+
+    async def _first(self, work: Work[None]) -> bool:
         try:
             await self._database.write(work)
         except _ClaimedError:
             return False
         return True
 
-    async def change(self, row: Occurrence) -> None:
-        """Write a row anew, as one that was pending and has now run."""
-        await self._database.write(partial(save, table=OCCURRENCE, rows=[row]))
+    async def started(self, at: datetime) -> datetime | None:
+        """Write down that a service has started; return when one had before, None where none had."""
+
+        def work(connection: Connection) -> datetime | None:
+            before: datetime | None = connection.execute(select(func.max(START.c.at))).scalar_one()
+            connection.execute(delete(START))
+            connection.execute(insert(START), {"at": at})
+            return before
+
+        return await self._database.write(work)
 
     async def mark(self, mark: JobMark) -> None:
         """Write down that a person, or the service, lets a job's schedule rest or go on."""
@@ -84,9 +151,23 @@ class SqlLedger:
     async def occurrences(self, job: JobName | None = None, *, limit: int = 100) -> Sequence[Occurrence]:
         """Return rows, newest first."""
         statement = _OCCURRENCES.order_by(OCCURRENCE.c.nominal_at.desc(), OCCURRENCE.c.job).limit(limit)
-        if job is not None:
-            statement = statement.where(OCCURRENCE.c.job == job)
+        return await self._rows(statement if job is None else statement.where(OCCURRENCE.c.job == job))
+
+    async def pending(self) -> Sequence[Occurrence]:
+        """Return the rows that wait, oldest first."""
+        return await self._rows(_PENDING)
+
+    async def expected(self) -> Sequence[Occurrence]:
+        """Return the rows by which a success is expected that nobody has found late yet, soonest first."""
+        return await self._rows(_EXPECTED)
+
+    async def _rows(self, statement: Select[Any]) -> Sequence[Occurrence]:
         return await self._database.read(partial(found, statement=statement, kind=Occurrence))
+
+    async def ran(self, job: JobName) -> int:
+        """Count the instants of a job that have run."""
+        count = select(func.count()).where(OCCURRENCE.c.job == job, OCCURRENCE.c.status == OccurrenceStatus.RAN.value)
+        return await self._database.read(lambda connection: connection.execute(count).scalar_one())
 
 
 def _advance(connection: Connection, job: JobName, schedule: str, was: datetime | None, to: datetime) -> None:
@@ -99,6 +180,22 @@ def _advance(connection: Connection, job: JobName, schedule: str, was: datetime 
         moved = connection.execute(_ADVANCE, of).rowcount == 1
     if not moved:
         raise _ClaimedError
+
+
+def _write(
+    connection: Connection,
+    instead_of: Sequence[Occurrence],
+    rows: Sequence[Occurrence],
+    opening: Sequence[tuple[RunRequested, str]],
+) -> None:
+    """Put rows in the place of others that nobody has changed, and open runs."""
+    for row in instead_of:
+        was = {"was_status": row.status.value, "was_why": row.why, "was_run_id": row.run_id or ""}
+        if _REMOVE.change(connection, {"of_job": row.job, "of_nominal_at": row.nominal_at, **was}) != 1:
+            raise _ClaimedError
+    _add(connection, rows)
+    for run, text in opening:
+        facts.open_run(connection, run, text)
 
 
 def _add(connection: Connection, rows: Sequence[Occurrence]) -> None:

@@ -2,8 +2,8 @@
 
 `event` and `blob` are the journal. `run`, `approval`, `delivery` and `usage` hold rows of `core/view.py`, folded from
 it, and a few *operational* columns that no fold gives: who holds a lease, and where the journal ends. `occurrence`,
-`schedule_cursor` and `job_mark` are the ledger. Closed sets are kept as plain text: they are checked when a row is
-read, and a new member needs no migration.
+`schedule_cursor`, `schedule_version`, `service_start` and `job_mark` are the ledger. Closed sets are kept as plain
+text: they are checked when a row is read, and a new member needs no migration.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import ClassVar
 
-from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, Table, Text, text
+from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, Table, Text, false, text
 from sqlmodel import Field, SQLModel
 
 from kova_auto.store.columns import Id, Instant
@@ -34,6 +34,8 @@ UNANSWERED = text("open")
 PAUSING = text("pauses <> ''")
 HOLDING = text("holds <> ''")
 OWED = text("status IN ('pending', 'waiting')")
+PENDING = text("status = 'pending'")
+EXPECTED = text("expect_at IS NOT NULL AND late_at IS NULL")
 
 # A column that an older database is given later has a default: SQLite adds it no other way.
 EMPTY = {"server_default": text("''")}
@@ -87,6 +89,7 @@ class RunRecord(Record, table=True):
         Index("ix_run_job_requested_at", "job", "requested_at"),
         Index("ix_run_job_finished_at", "job", "finished_at"),
         Index("ix_run_requested_at", "requested_at"),
+        Index("ix_run_finished_at", "finished_at"),
         Index("ix_run_pausing", "job", sqlite_where=PAUSING, postgresql_where=PAUSING),
         Index("ix_run_holding", "run_id", sqlite_where=HOLDING, postgresql_where=HOLDING),
         Index("ix_run_unfinished", "requested_at", sqlite_where=UNFINISHED, postgresql_where=UNFINISHED),
@@ -208,7 +211,11 @@ class OccurrenceRecord(Record, table=True):
     """Hold one row of the ledger: a job's instant is accounted for once."""
 
     __tablename__ = "occurrence"
-    __table_args__ = (Index("ix_occurrence_nominal_at", "nominal_at"),)
+    __table_args__ = (
+        Index("ix_occurrence_nominal_at", "nominal_at"),
+        Index("ix_occurrence_pending", "nominal_at", sqlite_where=PENDING, postgresql_where=PENDING),
+        Index("ix_occurrence_expected", "expect_at", sqlite_where=EXPECTED, postgresql_where=EXPECTED),
+    )
 
     job: str = Field(sa_type=Id, primary_key=True)
     nominal_at: datetime = Field(sa_type=Instant, primary_key=True)
@@ -219,6 +226,9 @@ class OccurrenceRecord(Record, table=True):
     until_at: datetime | None = Field(sa_type=Instant)
     count: int = Field(sa_type=BigInteger)
     run_id: str | None = Field(sa_type=Id)
+    settled_at: datetime | None = Field(sa_type=Instant)
+    expect_at: datetime | None = Field(sa_type=Instant)
+    late_at: datetime | None = Field(sa_type=Instant)
 
 
 class ScheduleCursorRecord(Record, table=True):
@@ -231,6 +241,25 @@ class ScheduleCursorRecord(Record, table=True):
     at: datetime = Field(sa_type=Instant)
 
 
+class ScheduleVersionRecord(Record, table=True):
+    """Hold a `ScheduleVersion`: which schedule a job has since when."""
+
+    __tablename__ = "schedule_version"
+
+    job: str = Field(sa_type=Id, primary_key=True)
+    begun_at: datetime = Field(sa_type=Instant, primary_key=True)
+    schedule: str = Field(sa_type=Id)
+    body: str = Field(sa_type=Text)
+
+
+class ServiceStartRecord(Record, table=True):
+    """Hold when a service has started, as long as that is the last time one did."""
+
+    __tablename__ = "service_start"
+
+    at: datetime = Field(sa_type=Instant, primary_key=True)
+
+
 class JobMarkRecord(Record, table=True):
     """Hold the `JobMark` that was written last of each job."""
 
@@ -241,6 +270,7 @@ class JobMarkRecord(Record, table=True):
     paused: bool
     by: str = Field(sa_type=Text)
     reason: str = Field(sa_type=Text)
+    catch_up: bool = Field(sa_column_kwargs={"server_default": false()})
 
 
 def _table(record: type[Record]) -> Table:
@@ -255,4 +285,6 @@ DELIVERY = _table(DeliveryRecord)
 USAGE = _table(UsageRecord)
 OCCURRENCE = _table(OccurrenceRecord)
 CURSOR = _table(ScheduleCursorRecord)
+VERSION = _table(ScheduleVersionRecord)
+START = _table(ServiceStartRecord)
 MARK = _table(JobMarkRecord)

@@ -79,6 +79,11 @@ _LAST_RUNS = Prepared(
     .order_by(RUN.c.finished_at.desc(), RUN.c.run_id.desc())
     .limit(bindparam("limit"))
 )
+_ENDED = Prepared(
+    _RUNS.where(RUN.c.finished_at > bindparam("since"), RUN.c.staged.is_(False))
+    .order_by(RUN.c.finished_at.desc(), RUN.c.run_id.desc())
+    .limit(bindparam("limit"))
+)
 _SPENT = Prepared(
     select(func.sum(USAGE.c.cost_usd)).where(USAGE.c.job == bindparam("job"), USAGE.c.at >= bindparam("since"))
 )
@@ -129,6 +134,10 @@ class SqlViews:
     async def last_runs(self, job: JobName, *, before: RunId | None = None, limit: int = 1) -> Sequence[RunRow]:
         """Return the job's finished, not staged runs other than `before`, newest end first."""
         return await self._rows(_LAST_RUNS, RunRow, job=job, before=before or "", limit=limit)
+
+    async def ended(self, since: datetime, *, limit: int = 1000) -> Sequence[RunRow]:
+        """Return the not staged runs that have ended since an instant, excluded: the newest `limit`, oldest first."""
+        return [*await self._rows(_ENDED, RunRow, since=since, limit=limit)][::-1]
 
     async def holds(self) -> Sequence[Hold]:
         """Return the runs that have a workspace to themselves."""

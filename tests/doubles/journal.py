@@ -27,7 +27,7 @@ from kova_auto.core.event import (
 from kova_auto.core.fault import LASTING
 from kova_auto.core.holding import Hold, rival, wants_workspace, workspace_held, workspace_wanted
 from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId, blob_hash
-from kova_auto.core.ledger import Occurrence
+from kova_auto.core.ledger import NO_SCHEDULE, Occurrence, OccurrenceStatus, ScheduleVersion, Standing
 from kova_auto.core.owed import OPEN
 from kova_auto.core.pausing import JobMark, Pause
 from kova_auto.core.ports import Agenda, Renewal, Unavailable
@@ -234,6 +234,11 @@ class _Views(_Facts):
         ended = [(row.finished_at, row.run_id, row) for row in rows if row.finished_at]
         return [row for *_, row in sorted(ended)[::-1][:limit]]
 
+    async def ended(self, since: datetime, *, limit: int = 1000) -> Sequence[RunRow]:
+        """Return the not staged runs that have ended since an instant, excluded, the newest `limit`, oldest first."""
+        rows = [(row.finished_at, row.run_id, row) for row in self._runs() if row.finished_at and not row.staged]
+        return [row for at, _, row in sorted(rows, key=lambda found: found[:2]) if at > since][-limit:]
+
     async def holds(self) -> Sequence[Hold]:
         """Return the runs that have a workspace to themselves."""
         return sorted(self._holds(), key=lambda hold: hold.run_id)
@@ -315,8 +320,38 @@ class MemoryJournal(_Views):
         """Start empty; see `_Facts` for the hooks."""
         super().__init__(before_append=before_append, after_append=after_append)
         self._cursors: dict[tuple[JobName, str], datetime] = {}
+        self._versions: dict[JobName, list[ScheduleVersion]] = {}
         self._occurrences: dict[tuple[JobName, datetime], Occurrence] = {}
         self._marks: dict[JobName, JobMark] = {}
+        self._started: datetime | None = None
+
+    async def begin(self, versions: Sequence[ScheduleVersion]) -> None:
+        """Let schedules begin, each with its cursor at its first instant; one that its job has is left alone."""
+        for version in versions:
+            known = self._versions.get(version.job, [])
+            if known and known[-1].schedule == version.schedule:
+                continue
+            self._versions[version.job] = [one for one in known if one.begun_at < version.begun_at] + [version]
+            if version.schedule != NO_SCHEDULE and (known or (version.job, version.schedule) not in self._cursors):
+                self._cursors[version.job, version.schedule] = version.begun_at
+
+    async def standings(self) -> Sequence[Standing]:
+        """Return where each job's schedule stands, as it was begun last; of jobs that have none too."""
+        last = [versions[-1] for _, versions in sorted(self._versions.items())]
+        return [
+            Standing(
+                job=one.job,
+                schedule=one.schedule,
+                begun_at=one.begun_at,
+                cursor=self._cursors.get((one.job, one.schedule), one.begun_at),
+            )
+            for one in last
+        ]
+
+    async def versions(self, job: JobName | None = None) -> Sequence[ScheduleVersion]:
+        """Return which schedules jobs had, oldest first."""
+        every = [one for name, versions in self._versions.items() if job in (None, name) for one in versions]
+        return sorted(every, key=lambda one: (one.begun_at, one.job))
 
     async def cursor(self, job: JobName, schedule: str) -> datetime | None:
         """Return the last nominal instant that has its row; None where this schedule was never seen."""
@@ -331,20 +366,53 @@ class MemoryJournal(_Views):
         cursor: datetime,
         rows: Sequence[Occurrence] = (),
         runs: Sequence[RunRequested] = (),
+        instead_of: Sequence[Occurrence] = (),
     ) -> bool:
         """Move the cursor, write the rows and open the runs, all in one transaction; False where somebody was first."""
-        new = {(row.job, row.nominal_at): row for row in rows}
-        if self._cursors.get((job, schedule)) != was or new.keys() & self._occurrences.keys() or len(new) < len(rows):
+        if self._cursors.get((job, schedule)) != was or not self._fits(instead_of, rows):
             return False
         self._cursors[job, schedule] = cursor
-        self._occurrences.update(new)
-        for run in runs:
-            await self.open(run)
+        await self._put(instead_of, rows, runs)
         return True
 
-    async def change(self, row: Occurrence) -> None:
-        """Write a row anew, as one that was pending and has now run."""
-        self._occurrences[row.job, row.nominal_at] = row
+    async def settle(
+        self,
+        instead_of: Sequence[Occurrence],
+        rows: Sequence[Occurrence],
+        runs: Sequence[RunRequested] = (),
+        mark: JobMark | None = None,
+    ) -> bool:
+        """Write rows in the place of others, open the runs and set the mark; False where somebody was first."""
+        if not self._fits(instead_of, rows):
+            return False
+        if mark is not None:
+            self._marks[mark.job] = mark
+        await self._put(instead_of, rows, runs)
+        return True
+
+    def _fits(self, instead_of: Sequence[Occurrence], rows: Sequence[Occurrence]) -> bool:
+        there = {row.key: self._occurrences.get(row.key) for row in instead_of}
+        same = all(
+            (now := there[was.key]) is not None
+            and (now.status, now.why, now.run_id) == (was.status, was.why, was.run_id)
+            for was in instead_of
+        )
+        new = {row.key for row in rows}
+        return same and len(new) == len(rows) and not new & (self._occurrences.keys() - there.keys())
+
+    async def _put(
+        self, instead_of: Sequence[Occurrence], rows: Sequence[Occurrence], runs: Sequence[RunRequested]
+    ) -> None:
+        for was in instead_of:
+            del self._occurrences[was.key]
+        self._occurrences.update({row.key: row for row in rows})
+        for run in runs:
+            await self.open(run)
+
+    async def started(self, at: datetime) -> datetime | None:
+        """Write down that a service has started; return when one had before, None where none had."""
+        before, self._started = self._started, at
+        return before
 
     async def mark(self, mark: JobMark) -> None:
         """Write down that a person, or the service, lets a job's schedule rest or go on."""
@@ -359,3 +427,17 @@ class MemoryJournal(_Views):
         rows = [row for row in self._occurrences.values() if job in (None, row.job)]
         by_job = sorted(rows, key=lambda row: row.job)
         return sorted(by_job, key=lambda row: row.nominal_at, reverse=True)[:limit]
+
+    async def pending(self) -> Sequence[Occurrence]:
+        """Return the rows that wait, oldest first."""
+        rows = [row for row in self._occurrences.values() if row.status is OccurrenceStatus.PENDING]
+        return sorted(rows, key=lambda row: (row.nominal_at, row.job))
+
+    async def expected(self) -> Sequence[Occurrence]:
+        """Return the rows by which a success is expected that nobody has found late yet, soonest first."""
+        rows = [(row.expect_at, row.job, row.nominal_at, row) for row in self._occurrences.values() if row.expect_at]
+        return [row for *_, row in sorted(rows, key=lambda found: found[:3]) if row.late_at is None]
+
+    async def ran(self, job: JobName) -> int:
+        """Count the instants of a job that have run."""
+        return sum(row.job == job and row.status is OccurrenceStatus.RAN for row in self._occurrences.values())

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine, event, inspe
 
 from kova_auto.core.errors import JournalError
 from kova_auto.core.event import ModelCallFailed, RunAcquired
-from kova_auto.core.ledger import Occurrence
+from kova_auto.core.ledger import Occurrence, ScheduleVersion
 from kova_auto.core.pausing import JobMark
 from kova_auto.core.run import opened
 from kova_auto.core.value import Value
@@ -197,6 +197,7 @@ def test_opening_a_journal_that_is_up_to_date_needs_no_alembic(tmp_path: Path) -
         ("usage", UsageRow, set()),
         ("occurrence", Occurrence, set()),
         ("job_mark", JobMark, set()),
+        ("schedule_version", ScheduleVersion, set()),
     ],
 )
 def test_every_field_of_a_row_has_its_column(table: str, kind: type[Value], operational: set[str]) -> None:
