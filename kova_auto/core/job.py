@@ -138,6 +138,7 @@ class Limits(Table):
     Attributes:
         timeout: Running time; it does not count while the run is suspended.
         denials: This many refused calls end the run as blocked.
+        required_tools: Without these the job is worth nothing: one refused call of them ends the run as blocked.
     """
 
     timeout: Duration = Field(default=timedelta(minutes=20), gt=timedelta(0))
@@ -147,6 +148,7 @@ class Limits(Table):
     cost_usd: StrictFloat = Field(default=1.00, gt=0, allow_inf_nan=False)
     cost_usd_per_day: StrictFloat = Field(default=5.00, gt=0, allow_inf_nan=False)
     denials: StrictInt = Field(default=5, ge=1)
+    required_tools: tuple[str, ...] = ()
 
 
 IN_MONEY = frozenset({"cost_usd", "cost_usd_per_day"})

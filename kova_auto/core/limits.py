@@ -7,6 +7,7 @@ from datetime import datetime
 
 from kova_auto.core.duration import render_duration
 from kova_auto.core.job import Outcome
+from kova_auto.core.message import ResultStatus
 from kova_auto.core.run import Execution, RunState
 
 SAME_REFUSED = 3
@@ -52,4 +53,14 @@ def always(state: RunState, now: datetime) -> Reached | None:
         return Reached(Outcome.BLOCKED, f"{state.denials} calls were refused (limits.denials = {limits.denials})")
     if state.refused and (most := max(state.refused.values())) >= SAME_REFUSED:
         return Reached(Outcome.BLOCKED, f"the same call was refused {most} times")
+    return _without_required(state) if limits.required_tools and state.denials else None
+
+
+def _without_required(state: RunState) -> Reached | None:
+    """Return the end of a run that was refused what its job cannot do without."""
+    required = state.job.limits.required_tools
+    for reply in state.replies[state.first_reply :]:
+        for call in (state.calls[call.id] for call in reply.calls):
+            if call.call.tool in required and call.result and call.result.status is ResultStatus.DENIED:
+                return Reached(Outcome.BLOCKED, f"a call of {call.call.tool} was refused (limits.required_tools)")
     return None

@@ -11,6 +11,7 @@ from kova_auto.core.approval.rules import check_rule
 from kova_auto.core.context.prompt import inputs_named
 from kova_auto.core.toml.complaints import did_you_mean
 from kova_auto.core.toml.places import Key
+from kova_auto.core.tool_names import check_tool_name
 from kova_auto.core.unsupported import unsupported
 from kova_auto.scheduling.draft import Draft
 from kova_auto.scheduling.triggers import ScheduleReading
@@ -71,8 +72,9 @@ def check_models(draft: Draft) -> None:
 
 
 def check_permissions(draft: Draft) -> None:
-    """Check that every rule and every host can match something."""
+    """Check that every rule and every host can match something, and that every tool is there."""
     granted = draft.file.permissions
+    _each(draft, ("limits", "required_tools"), draft.file.limits.required_tools, check_tool_name)
     _each(draft, ("permissions", "allow_commands"), granted.allow_commands, check_rule)
     _each(draft, ("permissions", "web"), granted.web, check_host)
     if isinstance(granted.network, tuple):

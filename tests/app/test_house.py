@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from kova_auto.core.approval.levels import Mode
 from kova_auto.core.errors import ConfigError
+from kova_auto.core.tool_names import TOOL_NAMES
 from tests.app.houses import Home
+from tests.tools.tool_scenes import a_scene
 
 
 async def test_a_cache_that_cannot_be_made_is_said_with_what_to_do(tmp_path: Path) -> None:
@@ -21,3 +24,10 @@ async def test_a_cache_that_cannot_be_made_is_said_with_what_to_do(tmp_path: Pat
     (tmp_path / ".cache").unlink()
     async with home.house() as house:
         assert (await house.control.request(home.ask("look"))).execution == "queued"
+
+
+async def test_the_tools_are_those_that_a_job_file_may_name(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    async with home.house() as house:
+        scene = a_scene(tmp_path)
+        assert tuple(spec.name for spec in house.tooling.toolbox.specs(scene, Mode.AGENT)) == TOOL_NAMES

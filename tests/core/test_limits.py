@@ -103,3 +103,18 @@ def test_only_a_refusal_counts_as_one(status: ResultStatus) -> None:
     state = run_of(asks_for("bash"), result(status), job=a_job(limits={"denials": 1}))
 
     assert always(state, at("06:00:02")) is None
+
+
+@pytest.mark.parametrize(
+    ("required", "reached"),
+    [
+        (("write",), None),
+        (("bash", "write"), Reached(Outcome.BLOCKED, "a call of bash was refused (limits.required_tools)")),
+    ],
+)
+def test_a_job_is_blocked_by_one_refusal_of_what_it_cannot_do_without(
+    required: tuple[str, ...], reached: Reached | None
+) -> None:
+    facts = [*asks_for("bash"), judged(Ruling.DENY), result(ResultStatus.DENIED)]
+
+    assert always(run_of(facts, job=a_job(limits={"required_tools": required})), at("06:00:02")) == reached

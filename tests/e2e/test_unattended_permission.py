@@ -13,7 +13,7 @@ T47   * tests/e2e/test_approvals.py: test_two_calls_outlive_the_service_and_each
 T48   test_a_rule_counts_for_a_job_as_it_does_for_a_person
 T49   test_a_run_is_under_the_policy_that_is_explained_and_looking_at_it_changes_nothing
 T51   test_the_first_fact_of_a_run_shows_its_level
-T52   test_a_run_that_is_refused_what_it_needs_is_blocked_and_exits_so (the rest: T44)
+T52   test_a_run_that_is_refused_what_it_needs_is_blocked_and_exits_so
 T53   * tests/core/test_closing.py: test_an_unattended_run_that_ends_with_a_question_needs_input
 T56   test_every_call_that_the_survey_shows_is_ruled_so_in_a_run_and_none_waits
 T57   * tests/core/approval/test_narrowing.py: test_a_child_never_gets_more_than_its_parent
@@ -208,8 +208,10 @@ def test_the_first_fact_of_a_run_shows_its_level(scene: Scene, level: str) -> No
 
 
 def test_a_run_that_is_refused_what_it_needs_is_blocked_and_exits_so(scene: Scene) -> None:
-    scene.scripted("push", script([("bash", {"command": "git push"})] * 3), OPEN)
+    needs = f'{OPEN}[limits]\nrequired_tools = ["bash"]\n'
+    scene.scripted("push", script([("bash", {"command": "git push"}), ("read", {"file_path": "notes.txt"})]), needs)
     assert (scene.run("run", "push").exit_code, last(scene)["outcome"]) == (3, "blocked")
+    assert last(scene)["iterations"] == 1
 
 
 def test_every_call_that_the_survey_shows_is_ruled_so_in_a_run_and_none_waits(scene: Scene) -> None:
