@@ -1,0 +1,21 @@
+"""Name the tools that are always there, so that a job file which names one can be checked."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kova_auto.core.toml.complaints import did_you_mean
+
+TOOL_NAMES: Final = (
+    *("read", "write", "edit", "glob", "grep"),
+    *("bash", "task_output", "task_stop", "web_fetch"),
+    *("todo", "question", "nothing_to_report"),
+)
+
+
+def check_tool_name(name: str) -> str | None:
+    """Return what is wrong with the name of a tool that a job cannot do without, or None."""
+    if name in TOOL_NAMES:
+        return None
+    hint = did_you_mean(name, TOOL_NAMES) or f"there are {', '.join(TOOL_NAMES)}"
+    return f"there is no tool {name!r}; {hint}"
