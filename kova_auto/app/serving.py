@@ -21,6 +21,7 @@ from kova_auto.scheduling.alarm import AlarmClock
 from kova_auto.scheduling.book import JobBook
 from kova_auto.scheduling.catching_up import CatchUp
 from kova_auto.scheduling.scheduler import Scheduler
+from kova_auto.scheduling.watch import watch
 
 LOG = logging.getLogger(__name__)
 DRAIN = timedelta(seconds=30)
@@ -37,12 +38,14 @@ async def serve(house: House, stop: asyncio.Event, *, drain: timedelta = DRAIN) 
     that step at the next start.
     """
     await _sweep(house)
-    scheduler, alarm = _scheduler(house), AlarmClock(longest=house.settings.max_sleep)
+    book, alarm = _book(house), AlarmClock(longest=house.settings.max_sleep)
+    scheduler = _scheduler(house, book)
     engine = Embedded(house.store.views, house.clock, house.bells)
     alarm.start()
     with house.bells.hung(Ear.WORK) as bell:
         loops = [
             asyncio.create_task(scheduler.serve(alarm, stop), name="schedule"),
+            asyncio.create_task(watch(book.has_changed, alarm.rang, stop), name="job files"),
             asyncio.create_task(
                 engine.serve(_advancing(house), slots=house.settings.max_concurrent_runs, stop=stop), name="runs"
             ),
@@ -74,9 +77,14 @@ async def _sweep(house: House) -> None:
     await house.opening.copies.sweep(known)
 
 
-def _scheduler(house: House) -> Scheduler:
+def _book(house: House) -> JobBook:
+    settings = house.settings
+    names = tuple(settings.endpoints)
+    return JobBook(settings.jobs_dir, timezone=settings.timezone, endpoints=names, clock=house.clock)
+
+
+def _scheduler(house: House, book: JobBook) -> Scheduler:
     settings, store = house.settings, house.store
-    book = JobBook(settings.jobs_dir, timezone=settings.timezone, endpoints=tuple(settings.endpoints))
     gently = CatchUp(at_once=settings.catch_up_per_start, spacing=settings.catch_up_spacing)
     return Scheduler(
         book,

@@ -1,19 +1,22 @@
 """Keep the job files of a directory as they are now: changed files are read anew, broken ones parked.
 
-A file that breaks keeps its last good version running, unless the file is gone.
+A file that breaks keeps its last good version running, unless the file is gone. One that somebody may still be writing
+is left for the next look.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kova_auto.core.errors import JobFileError
+from kova_auto.core.errors import ConfigError, JobFileError
 from kova_auto.core.ids import JobName
 from kova_auto.core.job import Job
-from kova_auto.scheduling.jobfiles import job_files, load_job
+from kova_auto.core.ports import Clock
+from kova_auto.scheduling.jobfiles import SUFFIX, drawn_in, files_of, load_job
+from kova_auto.scheduling.stamps import Look, Stamp, is_young, look, stamp
 
 LOG = logging.getLogger(__name__)
 
@@ -23,11 +26,12 @@ class Entry:
     """Hold one file: its last good job, if there was one, and what is wrong with it now.
 
     Attributes:
-        stamp: Tells whether the file, or one that it draws in, has changed.
+        files: Paths of the file itself and of those that it draws in.
+        stamps: Tell whether any of them has changed; empty where they are to be read anew anyway.
     """
 
-    path: Path
-    stamp: tuple[tuple[str, int, int], ...]
+    files: tuple[str, ...]
+    stamps: tuple[Stamp, ...]
     job: Job | None
     problem: JobFileError | None = None
 
@@ -35,26 +39,48 @@ class Entry:
 class JobBook:
     """Know the jobs of one directory."""
 
-    def __init__(self, directory: Path, *, timezone: str, endpoints: Collection[str]) -> None:
+    def __init__(
+        self, directory: Path, *, timezone: str, endpoints: Collection[str], clock: Clock | None = None
+    ) -> None:
         """Begin with no jobs; `refresh` reads them.
 
         Args:
             directory: Where the job files are.
             timezone: For schedules that name none.
             endpoints: Names that a job may tell.
+            clock: The one by which files get their times; without it every file is taken to be written to its end.
         """
-        self._directory, self._timezone, self._endpoints = directory, timezone, endpoints
-        self._entries: dict[JobName, Entry] = {}
+        self._directory, self._timezone, self._endpoints, self._clock = directory, timezone, endpoints, clock
+        self._entries: dict[JobName, Entry] | None = None
+        self._seen: tuple[Mapping[JobName, Entry], Mapping[str, Stamp]] = {}, {}  # with nothing to be read
 
     @property
     def entries(self) -> Mapping[JobName, Entry]:
         """Return every file by its job's name."""
-        return self._entries
+        return self._entries or {}
 
     @property
     def jobs(self) -> list[Job]:
         """Return the jobs that can run, by name."""
-        return [entry.job for entry in self._entries.values() if entry.job]
+        return [entry.job for entry in self.entries.values() if entry.job]
+
+    def has_changed(self) -> bool:
+        """Say whether there is something to be read, reading nothing; may be asked from another thread."""
+        known = self.entries
+        try:
+            here = look(self._directory)
+        except ConfigError:  # The next pass says so.
+            return False
+        if known is self._seen[0] and here.stamps == self._seen[1]:
+            return False
+        paths = here.jobs
+        if known.keys() - map(_name, paths):
+            return True
+        if any(self._is_to_be_read(path, known.get(_name(path)), here) for path in paths):
+            return True
+        if self._rests(known, here):
+            self._seen = known, here.stamps
+        return False
 
     def refresh(self) -> bool:
         """Read what has changed; say whether anything had.
@@ -63,38 +89,70 @@ class JobBook:
             ConfigError: There is no such directory.
         """
         found: dict[JobName, Entry] = {}
-        for path in job_files(self._directory):
-            name = JobName(path.stem)
-            found[name] = self._read(path, self._entries.get(name))
-        changed = found != self._entries
+        here, known = look(self._directory), self.entries
+        for path in here.jobs:
+            name = _name(path)
+            if entry := self._entry(path, known.get(name), here):
+                found[name] = entry
+        changed = found != known
         self._entries = found
         return changed
 
-    def _read(self, path: Path, known: Entry | None) -> Entry:
-        """Read a file that has changed, or that is broken: what it lacks may have come without it."""
-        here = _stat(path)  # Before it is read: what changes meanwhile is read again.
-        if known and not known.problem and known.stamp == (here, *_drawn_in(path, known.job)):
+    def _rests(self, known: Mapping[JobName, Entry], here: Look) -> bool:
+        """Say whether nothing is to be read until the directory changes: no file is being written, or lies elsewhere."""
+        inside = all(path in here.stamps for entry in known.values() for path in entry.files)
+        return inside and not self._is_young(here.stamps.values())
+
+    def _is_to_be_read(self, path: str, known: Entry | None, here: Look) -> bool:
+        """Say whether a file has changed, and is not being written."""
+        if known is None:
+            return not self._is_young(here.of((path,)))
+        found = here.of(known.files)
+        return known.stamps != found and not self._is_young(found)
+
+    def _entry(self, path: str, known: Entry | None, here: Look) -> Entry | None:
+        """Read a file that has changed, or that is broken: what it lacks may have come without it.
+
+        Returns:
+            What was known, where the file is being written; at the very first look it is read all the same, or a job
+            that has something to catch up with would be taken for a new one.
+        """
+        found = here.of(known.files if known else (path,))
+        if known and not known.problem and known.stamps == found:
             return known
+        first = self._entries is None
+        if self._is_young(found) and not first:
+            return known
+        entry = self._load(path, found[0], known)
+        if not self._is_young(entry.stamps):
+            return self._told(entry, known)
+        return self._told(replace(entry, stamps=()), known) if first else known
+
+    def _load(self, path: str, here: Stamp, known: Entry | None) -> Entry:
+        """Read a file; its stamp is from before that, so that what changes meanwhile is read again."""
+        file, job, problem = Path(path), known.job if known else None, None
         try:
-            job = load_job(path, timezone=self._timezone, endpoints=self._endpoints)
+            job = load_job(file, timezone=self._timezone, endpoints=self._endpoints)
+            named = files_of(job, Path(job.path))
         except JobFileError as exc:
-            if known and known.problem and str(known.problem) == str(exc):
-                return known
-            LOG.warning("%s", exc)
-            return Entry(path, (here,), known.job if known else None, exc)
-        LOG.info("job %s is loaded", job.name)
-        return Entry(path, (here, *_drawn_in(path, job)), job)
+            problem, named = exc, drawn_in(file)
+        files = tuple(map(str, named))
+        return Entry((path, *files), (here, *map(stamp, files)), job, problem)
+
+    def _told(self, entry: Entry, known: Entry | None) -> Entry:
+        """Say in the log what a file has become, once; return the entry, or the one that says the same."""
+        problem = entry.problem
+        if problem is None:
+            LOG.info("job %s is loaded", _name(entry.files[0]))
+        elif known and str(known.problem) == str(problem):  # Errors are the same only if they are one.
+            return known if known.stamps == entry.stamps else replace(entry, problem=known.problem)
+        else:
+            LOG.warning("%s%s", problem, "; its last good version goes on" if entry.job else "")
+        return entry
+
+    def _is_young(self, found: Collection[Stamp]) -> bool:
+        return self._clock is not None and is_young(found, self._clock.now())
 
 
-def _drawn_in(path: Path, job: Job | None) -> list[tuple[str, int, int]]:
-    """Return size and time of the files that a job names."""
-    named = (job.prompt_file, job.script, job.output.schema_file) if job else ()
-    return [_stat(path.parent / name) for name in named if name]
-
-
-def _stat(path: Path) -> tuple[str, int, int]:
-    try:
-        stat = path.stat()
-    except OSError:
-        return str(path), -1, -1
-    return str(path), stat.st_size, stat.st_mtime_ns
+def _name(path: str) -> JobName:
+    return JobName(path[path.rfind("/") + 1 : -len(SUFFIX)])

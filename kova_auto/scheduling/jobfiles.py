@@ -6,6 +6,7 @@ nothing else: its files are read, its paths are absolute, its schedule names its
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection
 from pathlib import Path
 from typing import Final
@@ -24,6 +25,7 @@ from kova_auto.scheduling.checks import (
 )
 from kova_auto.scheduling.draft import Draft, read_draft
 from kova_auto.scheduling.parts import Parts, read_parts
+from kova_auto.settings.text import absolute
 
 SUFFIX: Final = ".toml"
 _NO_JOBS: Final = (".script.toml", "kova-auto.toml")  # scripts lie beside their jobs; settings may
@@ -79,12 +81,41 @@ def job_files(directory: Path) -> list[Path]:
         ConfigError: There is no such directory.
     """
     try:
-        found = sorted(directory.iterdir())
+        names = sorted(path.name for path in directory.iterdir())
     except OSError as exc:
-        message = f"wanted a directory of job files: {exc.strerror or exc}"
-        hint = "kova-auto init writes settings and a first job"
-        raise ConfigError(message, path=str(directory), key="jobs_dir", hint=hint) from exc
-    return [path for path in found if path.suffix == SUFFIX and not path.name.startswith(".") and _is_job(path)]
+        raise no_directory(directory, exc) from exc
+    return [directory / name for name in names if is_job_file(name)]
+
+
+def no_directory(directory: Path, exc: OSError) -> ConfigError:
+    """Say that a directory of job files cannot be read."""
+    message = f"wanted a directory of job files: {exc.strerror or exc}"
+    hint = "kova-auto init writes settings and a first job"
+    return ConfigError(message, path=str(directory), key="jobs_dir", hint=hint)
+
+
+def is_job_file(name: str) -> bool:
+    """Say whether a file of this name, in a directory of job files, is meant to be one."""
+    return name.endswith(SUFFIX) and not name.startswith(".") and not name.endswith(_NO_JOBS)
+
+
+def drawn_in(path: Path) -> tuple[Path, ...]:
+    """Return the files that a job file names, as far as it can be read, whether they are there or not."""
+    try:
+        draft = read_draft(path)
+    except JobFileError:
+        return ()
+    return files_of(draft.file, draft.path)
+
+
+def files_of(file: JobFile, path: Path) -> tuple[Path, ...]:
+    """Return the files that a job draws in; relative ones begin at its own file, which is given canonical."""
+    found: list[Path] = []
+    for named in (file.prompt_file, file.script, file.output.schema_file):
+        if named:
+            with contextlib.suppress(ConfigError):  # It is said where the file is read.
+                found.append(absolute(named, path.parent))
+    return tuple(found)
 
 
 def find_job(job: str, directory: Path) -> Path:
@@ -107,10 +138,6 @@ def find_job(job: str, directory: Path) -> Path:
 def is_path(job: str) -> bool:
     """Say whether what a person named is a file rather than a name."""
     return job.endswith(SUFFIX) or "/" in job
-
-
-def _is_job(path: Path) -> bool:
-    return not path.name.endswith(_NO_JOBS)
 
 
 def _job(draft: Draft, parts: Parts, timezone: str) -> Job:
