@@ -238,12 +238,12 @@ class Commands:
 
     def _confinement(self, dirs: RunDirs, scene: Scene, level: Level) -> Confinement:
         granted, workspace = scene.job.permissions, Path(scene.workspace)
-        if not workspace.is_dir():
-            message = f"the workspace {workspace} is not there any more"
+        if not _is_still(workspace):
+            message = f"the workspace {workspace} is not there any more, or a symbolic link leads to it"
             raise ToolFailedError(message)
         dirs.make(scene.job.workspace)
-        write_roots = tuple(path for root in scene.write_roots if (path := Path(root)).is_dir())
-        read_roots = tuple(map(Path, granted.read_roots))
+        write_roots = tuple(root for root in map(Path, scene.write_roots) if _is_still(root))
+        read_roots = tuple(root for root in map(Path, granted.read_roots) if _is_still(root))
         own = (workspace, Path(scene.job.workspace), *write_roots, *read_roots)
         given = {name: self._host.secret(ref) for name, ref in scene.job.env.items()}
         return Confinement(
@@ -314,6 +314,11 @@ class Commands:
         set_aside = self._sandbox.settle_left(dirs.read_note(call))
         dirs.note(call).unlink(missing_ok=True)
         return set_aside
+
+
+def _is_still(root: Path) -> bool:
+    """Say whether a canonical directory is still one: where a link leads by now was never granted."""
+    return root.is_dir() and root.resolve() == root
 
 
 def _policy(scene: Scene) -> Policy:

@@ -181,6 +181,28 @@ async def test_a_write_root_that_is_gone_stops_no_command(tmp_path: Path) -> Non
     assert await bash(some_commands(tmp_path), scene, "echo fine") == ok("fine")
 
 
+async def test_a_root_to_which_a_link_leads_by_now_opens_nothing_to_a_command(tmp_path: Path) -> None:
+    elsewhere, root = tmp_path / "elsewhere", tmp_path / "root"
+    elsewhere.mkdir()
+    (elsewhere / "note").write_text("not for commands\n")
+    root.symlink_to(elsewhere)
+    commands = some_commands(tmp_path, others=(elsewhere,))
+    scene = a_scene(a_workspace(tmp_path), write_roots=(root,), read_roots=(root,))
+    command = f"cat {elsewhere}/note 2>&-; touch {elsewhere}/new 2>&-; echo fine"
+
+    assert await bash(commands, scene, command) == ok("fine")
+    assert [path.name for path in elsewhere.iterdir()] == ["note"]
+
+
+async def test_a_workspace_to_which_a_link_leads_by_now_is_said(tmp_path: Path) -> None:
+    workspace = a_workspace(tmp_path)
+    workspace.rename(tmp_path / "elsewhere")
+    workspace.symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(ToolFailedError, match=r"workspace .* is not there any more, or a symbolic link leads to it"):
+        await bash(some_commands(tmp_path), a_scene(workspace), "true")
+
+
 async def test_the_commands_of_a_run_share_their_temporary_files(tmp_path: Path) -> None:
     workspace, commands = a_workspace(tmp_path), some_commands(tmp_path)
     await bash(commands, a_scene(workspace), "echo kept > $TMPDIR/note")
