@@ -16,6 +16,7 @@ from kova_auto.core.ids import RunId
 from kova_auto.core.owed import OPEN, Owed
 from kova_auto.core.ports import Clock
 from kova_auto.core.run import Execution
+from kova_auto.core.step import Resting, next_step
 
 if TYPE_CHECKING:
     from kova_auto.app.connect import Connection
@@ -59,7 +60,7 @@ class Through:
         house = self.connection.house
         await self.catch_up(is_shown=True)
         if house is None:
-            return await self._reach(self._sees(self._rests), self._cancel())
+            return await self._reach(self._sees(self._is_at_rest), self._cancel())
         from kova_auto.app.serving import drive_one
 
         return await self._reach(drive_one(house, self.run_id, self._stop), self._cancel())
@@ -93,6 +94,10 @@ class Through:
 
     def _rests(self) -> bool:
         return self.account.state.execution in {Execution.FINISHED, Execution.SUSPENDED}
+
+    def _is_at_rest(self) -> bool:
+        """Say whether nothing comes of itself: while the first call waits, those behind it are judged and asked too."""
+        return self._rests() and isinstance(next_step(self.account.state, self.clock.now()), Resting)
 
     def _is_over(self) -> bool:
         now = self.clock.now()

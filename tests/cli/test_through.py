@@ -21,6 +21,7 @@ from tests.doubles.control import FakeService
 from tests.story import Story
 from tests.support import a_job, a_request, at, call, says
 
+SUSPENDS = a_job(approval={"when_needed": "suspend"})
 NOTIFIED = a_job(notify=[{"endpoint": "ci"}])
 
 
@@ -90,6 +91,22 @@ async def test_a_run_that_waits_for_a_person_says_how_to_answer() -> None:
         "it waits for a person:",
         "  kova-auto approvals allow nightly@20261201T060000Z 1.1",
         "  kova-auto approvals deny nightly@20261201T060000Z 1.1",
+    ]
+
+
+async def test_every_call_that_waits_for_a_person_is_said() -> None:
+    story = Story(a_request(job=SUSPENDS)).says(says("", call("change"), call("change"))).waits("1.1")
+    watcher = Watcher(FakeService(list(story.events)))
+    seeing = asyncio.create_task(watcher.sees())
+    await watcher.notes.holds("waits for a person: call 1.1")
+    for _ in range(50):  # turns of the loop, in which it could leave
+        await asyncio.sleep(0)
+    told = len(story.events)
+    watcher.service.tell(*story.waits("1.2").events[told:])
+    assert await seeing == 3
+    assert [line for line in watcher.notes.getvalue().splitlines() if " approvals allow " in line] == [
+        "  kova-auto approvals allow nightly@20261201T060000Z 1.1",
+        "  kova-auto approvals allow nightly@20261201T060000Z 1.2",
     ]
 
 
