@@ -162,6 +162,11 @@ class Ledger(Protocol):
     async def occurrences(self, job: JobName | None = None, *, limit: int = 100) -> Sequence[Occurrence]:
         """Return rows, newest first."""
 
+    async def between(
+        self, job: JobName | None, since: datetime, until: datetime, *, limit: int = 10_000
+    ) -> Sequence[Occurrence]:
+        """Return the rows of which an instant lies in a stretch, `until` excluded, oldest first."""
+
     async def pending(self) -> Sequence[Occurrence]:
         """Return the rows that wait, oldest first."""
 

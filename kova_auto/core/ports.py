@@ -166,6 +166,11 @@ class Views(Protocol):
     async def ended(self, since: datetime, *, limit: int = 1000) -> Sequence[RunRow]:
         """Return the not staged runs that have ended since an instant, excluded: the newest `limit`, oldest first."""
 
+    async def meant_for(
+        self, job: JobName | None, since: datetime, until: datetime, *, limit: int = 10_000
+    ) -> Sequence[RunRow]:
+        """Return the not staged runs that were meant for an instant of a stretch, `until` excluded, oldest first."""
+
     async def holds(self) -> Sequence[Hold]:
         """Return the runs that have a workspace to themselves."""
 

@@ -153,6 +153,18 @@ class SqlLedger:
         statement = _OCCURRENCES.order_by(OCCURRENCE.c.nominal_at.desc(), OCCURRENCE.c.job).limit(limit)
         return await self._rows(statement if job is None else statement.where(OCCURRENCE.c.job == job))
 
+    async def between(
+        self, job: JobName | None, since: datetime, until: datetime, *, limit: int = 10_000
+    ) -> Sequence[Occurrence]:
+        """Return the rows of which an instant lies in a stretch, `until` excluded, oldest first."""
+        columns = OCCURRENCE.c
+        statement = _OCCURRENCES.where(
+            columns.nominal_at < until, func.coalesce(columns.until_at, columns.nominal_at) >= since
+        )
+        if job is not None:
+            statement = statement.where(columns.job == job)
+        return await self._rows(statement.order_by(columns.nominal_at, columns.job).limit(limit))
+
     async def pending(self) -> Sequence[Occurrence]:
         """Return the rows that wait, oldest first."""
         return await self._rows(_PENDING)

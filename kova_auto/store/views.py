@@ -139,6 +139,17 @@ class SqlViews:
         """Return the not staged runs that have ended since an instant, excluded: the newest `limit`, oldest first."""
         return [*await self._rows(_ENDED, RunRow, since=since, limit=limit)][::-1]
 
+    async def meant_for(
+        self, job: JobName | None, since: datetime, until: datetime, *, limit: int = 10_000
+    ) -> Sequence[RunRow]:
+        """Return the not staged runs that were meant for an instant of a stretch, `until` excluded, oldest first."""
+        at = RUN.c.nominal_at
+        statement = _RUNS.where(at >= since, at < until, RUN.c.staged.is_(False))
+        if job is not None:
+            statement = statement.where(RUN.c.job == job)
+        statement = statement.order_by(at, RUN.c.requested_at, RUN.c.run_id).limit(limit)
+        return await self._database.read(partial(found, statement=statement, kind=RunRow))
+
     async def holds(self) -> Sequence[Hold]:
         """Return the runs that have a workspace to themselves."""
         return await self._database.read(facts.holds)

@@ -239,6 +239,14 @@ class _Views(_Facts):
         rows = [(row.finished_at, row.run_id, row) for row in self._runs() if row.finished_at and not row.staged]
         return [row for at, _, row in sorted(rows, key=lambda found: found[:2]) if at > since][-limit:]
 
+    async def meant_for(
+        self, job: JobName | None, since: datetime, until: datetime, *, limit: int = 10_000
+    ) -> Sequence[RunRow]:
+        """Return the not staged runs that were meant for an instant of a stretch, oldest first."""
+        rows = [row for row in self._runs() if job in (None, row.job) and not row.staged]
+        meant = [(row.nominal_at, row.requested_at, row.run_id, row) for row in rows if row.nominal_at]
+        return [row for at, *_, row in sorted(meant, key=lambda found: found[:3]) if since <= at < until][:limit]
+
     async def holds(self) -> Sequence[Hold]:
         """Return the runs that have a workspace to themselves."""
         return sorted(self._holds(), key=lambda hold: hold.run_id)
@@ -427,6 +435,14 @@ class MemoryJournal(_Views):
         rows = [row for row in self._occurrences.values() if job in (None, row.job)]
         by_job = sorted(rows, key=lambda row: row.job)
         return sorted(by_job, key=lambda row: row.nominal_at, reverse=True)[:limit]
+
+    async def between(
+        self, job: JobName | None, since: datetime, until: datetime, *, limit: int = 10_000
+    ) -> Sequence[Occurrence]:
+        """Return the rows of which an instant lies in a stretch, oldest first."""
+        rows = [row for row in self._occurrences.values() if job in (None, row.job)]
+        found = [row for row in rows if row.nominal_at < until and (row.until_at or row.nominal_at) >= since]
+        return sorted(found, key=lambda row: (row.nominal_at, row.job))[:limit]
 
     async def pending(self) -> Sequence[Occurrence]:
         """Return the rows that wait, oldest first."""
