@@ -124,27 +124,49 @@ class Spelled:
         return is_time and self.covers_date(wall.date())
 
 
-def watch_the_clock(spelled: Spelled, zone: ZoneInfo, start: datetime, ticks: int, tick: timedelta) -> list[datetime]:
-    """Return what fires in the `ticks` after `start`, by looking at the clock of `zone` at each of them."""
-    found: set[datetime] = set()
+@dataclass(frozen=True)
+class Tick:
+    """One look at a clock.
+
+    Attributes:
+        news: What it shows for the first time, and what it left out since the look before, gaps of 3 hours and more
+            aside.
+    """
+
+    instant: datetime
+    wall: datetime
+    news: tuple[datetime, ...]
+
+
+def look_at_the_clock(zone: ZoneInfo, start: datetime, ticks: int, tick: timedelta) -> list[Tick]:
+    """Look at the clock of `zone` at each of the `ticks` after `start`."""
+    found: list[Tick] = []
     shown: set[datetime] = set()
     instant = start - timedelta(hours=3)  # early enough to know which walls are shown for the second time
     wall = _wall(instant, zone)
     while instant < start + ticks * tick:
         before, instant = wall, instant + tick
         wall = _wall(instant, zone)
-        if not spelled.is_fixed:
-            if instant > start and spelled.covers(wall):
-                found.add(instant)
-            continue
         missing = wall - before - tick
-        walls = {wall} - shown
+        news = [] if wall in shown else [wall]
         if timedelta(0) < missing < timedelta(hours=3):
-            walls |= {before + tick * step for step in range(1, missing // tick + 1)}
+            news += [before + tick * step for step in range(1, missing // tick + 1)]
         shown.add(wall)
-        if instant > start and any(map(spelled.covers, walls)):
-            found.add(instant)
-    return sorted(found)
+        if instant > start:
+            found.append(Tick(instant, wall, tuple(news)))
+    return found
+
+
+def fired(spelled: Spelled, ticks: list[Tick]) -> list[datetime]:
+    """Return what fires, by looking at every field at each tick."""
+    if spelled.is_fixed:
+        return [tick.instant for tick in ticks if any(map(spelled.covers, tick.news))]
+    return [tick.instant for tick in ticks if spelled.covers(tick.wall)]
+
+
+def watch_the_clock(spelled: Spelled, zone: ZoneInfo, start: datetime, ticks: int, tick: timedelta) -> list[datetime]:
+    """Return what fires in the `ticks` after `start`."""
+    return fired(spelled, look_at_the_clock(zone, start, ticks, tick))
 
 
 def _wall(instant: datetime, zone: ZoneInfo) -> datetime:
