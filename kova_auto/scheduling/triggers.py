@@ -1,40 +1,94 @@
-"""Turn a job's `[schedule]` into the trigger that implies its instants."""
+"""Turn a job's `[schedule]` into the trigger that implies its instants, and into its whole timetable."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime
 from typing import Final, TypeVar
 from zoneinfo import ZoneInfo
 
 from kova_auto.core.errors import ConfigError
-from kova_auto.core.job import JobFile, ScheduleTable
+from kova_auto.core.job import After, Exclude, Job, JobFile, ScheduleTable
 from kova_auto.core.schedule.cron import Cron, parse_cron
-from kova_auto.core.schedule.triggers import AtTrigger, CronTrigger, EveryTrigger, Trigger, parse_at
+from kova_auto.core.schedule.exclusions import (
+    NOTHING,
+    Calendar,
+    Exclusions,
+    parse_date,
+    parse_hours,
+    parse_weekdays,
+    union,
+)
+from kova_auto.core.schedule.search import TICK
+from kova_auto.core.schedule.timetable import Timetable
+from kova_auto.core.schedule.triggers import (
+    AfterTrigger,
+    AtTrigger,
+    CronTrigger,
+    EveryTrigger,
+    Parent,
+    ParentEnding,
+    StartupTrigger,
+    Trigger,
+    parse_at,
+    parse_bound,
+)
 from kova_auto.core.schedule.zone import parse_zone
+from kova_auto.core.toml.complaints import did_you_mean
 from kova_auto.core.toml.places import Key
 
 T = TypeVar("T")
 V = TypeVar("V")
 
+Calendars = Mapping[str, frozenset[date]]
+"""The dates of each calendar of the settings, by its name."""
+
 UTC_ZONE: Final = "UTC"
 GRID_START: Final = datetime(1970, 1, 1, tzinfo=UTC)
-"""Where the grid of `every` begins if the schedule names no anchor: the same in every process, and after a restart."""
+"""Where the grid of `every` begins for a job that nobody has seen yet and whose schedule names no anchor."""
+
+_LOOK_FROM: Final = datetime(2000, 1, 1, tzinfo=UTC)
+"""Where it is looked whether anything is left of a schedule that has no start: clocks are as they are today."""
 
 
-def trigger_of(job: JobFile) -> Trigger | None:
-    """Return what fires a job; None for one that is only run by hand, or by something other than the clock.
+def trigger_of(job: JobFile, first_seen_at: datetime | None = None) -> Trigger | None:
+    """Return what fires a job; None for one that is only run by hand, or by a webhook.
+
+    Args:
+        job: Whose schedule it is.
+        first_seen_at: When this schedule of the job was first seen, which is where the grid of `every` begins if it
+            names no anchor; None where it was not seen yet.
 
     Raises:
         ConfigError: Its schedule makes no sense; never for a job that `load_job` returned.
     """
     if job.schedule is None:
         return None
-    reading = ScheduleReading(job.schedule)
+    reading = ScheduleReading(job.schedule, first_seen_at=first_seen_at)
     trigger = reading.trigger()
-    for _, problem in reading.problems:
-        raise problem
+    reading.raise_any()
     return trigger
+
+
+def timetable_of(
+    job: Job, first_seen_at: datetime | None = None, calendars: Calendars | None = None
+) -> Timetable | None:
+    """Return when a job falls due; None for one that is only run by hand, or by a webhook.
+
+    Args:
+        job: Whose schedule it is.
+        first_seen_at: As for `trigger_of`.
+        calendars: Of the settings; None where these are not known, so that no calendar excludes anything.
+
+    Raises:
+        ConfigError: Its schedule makes no sense; never for a job that `load_job` returned with the same calendars.
+    """
+    if job.schedule is None:
+        return None
+    reading = ScheduleReading(job.schedule, first_seen_at=first_seen_at, calendars=calendars)
+    timetable = reading.timetable(job.name)
+    reading.raise_any()
+    return timetable
 
 
 class ScheduleReading:
@@ -44,15 +98,36 @@ class ScheduleReading:
         problems: Each with its key inside the table.
     """
 
-    def __init__(self, table: ScheduleTable) -> None:
-        """Read the zone first: everything else is said in it."""
-        self.table = table
+    def __init__(
+        self,
+        table: ScheduleTable,
+        *,
+        timezone: str = UTC_ZONE,
+        first_seen_at: datetime | None = None,
+        calendars: Calendars | None = None,
+    ) -> None:
+        """Read the zone first: everything else is said in it.
+
+        Args:
+            table: As the file has it.
+            timezone: For a table that names none.
+            first_seen_at: As for `trigger_of`.
+            calendars: As for `timetable_of`.
+        """
+        self.table, self.first_seen_at, self.calendars = table, first_seen_at, calendars
         self.problems: list[tuple[Key, ConfigError]] = []
-        self.zone = self._try(("timezone",), parse_zone, table.timezone or UTC_ZONE) or ZoneInfo(UTC_ZONE)
+        self.zone = self._try(("timezone",), parse_zone, table.timezone or timezone) or ZoneInfo(UTC_ZONE)
+
+    def raise_any(self) -> None:
+        """Raise the first problem, if there is one."""
+        for _, problem in self.problems:
+            raise problem
 
     def trigger(self) -> Trigger | None:
         """Return what the table implies, as far as it can be read."""
         table = self.table
+        if table.anchor is not None and table.every is None:
+            self._problem(("anchor",), "only every has a grid that begins somewhere", "leave it out")
         if table.cron is not None:
             return CronTrigger(self._crons(table.cron), self.zone)
         if table.every is not None:
@@ -60,7 +135,23 @@ class ScheduleReading:
             return self._try(("every",), lambda every: EveryTrigger(every, anchor), table.every)
         if table.at is not None:
             return AtTrigger(self._instants(table.at))
-        return None
+        if table.after is not None:
+            return AfterTrigger(self._parents(table.after))
+        return StartupTrigger() if table.on is not None else None
+
+    def timetable(self, job: str) -> Timetable | None:
+        """Return when a job of this name falls due, as far as the table can be read."""
+        trigger, table = self.trigger(), self.table
+        start, end = self._bound("start", table.start), self._bound("end", table.end)
+        if start and end and start >= end:
+            self._problem(("end",), f"wanted an end after the start, found {table.end!r}", "the end is not included")
+        exclude = self._exclusions(table.exclude) if table.exclude else NOTHING
+        if trigger is None:
+            return None
+        found = Timetable(job, trigger, self.zone, start, end, exclude, table.jitter)
+        if not self.problems and self._is_known(trigger):
+            self._check_what_is_left(found)
+        return found
 
     def _crons(self, written: str | tuple[str, ...]) -> tuple[Cron, ...]:
         return self._each(("cron",), parse_cron, written)
@@ -69,18 +160,79 @@ class ScheduleReading:
         return self._each(("at",), lambda text: parse_at(text, self.zone), written)
 
     def _anchor(self) -> datetime:
+        usual = self.first_seen_at or GRID_START
         if self.table.anchor is None:
-            return GRID_START
-        return self._try(("anchor",), lambda text: parse_at(text, self.zone), self.table.anchor) or GRID_START
+            return usual
+        return self._try(("anchor",), lambda text: parse_at(text, self.zone), self.table.anchor) or usual
+
+    def _parents(self, written: tuple[After, ...]) -> tuple[Parent, ...]:
+        found: dict[str, Parent] = {}
+        if not written:
+            self._problem(("after",), "wanted at least one, found an empty list")
+        for index, after in enumerate(written):
+            key: Key = ("after", index)
+            if after.job in found:
+                self._problem((*key, "job"), f"wanted each job once, found {after.job!r} again", "leave it out")
+            parent = self._try((*key, "within"), _parent, after)
+            if parent:
+                found.setdefault(after.job, parent)
+        return tuple(found.values())
+
+    def _bound(self, key: str, written: str | None) -> datetime | None:
+        if written is None:
+            return None
+        return self._try((key,), lambda text: parse_bound(text, self.zone), written)
+
+    def _exclusions(self, table: Exclude) -> Exclusions:
+        key = "exclude"
+        dates = self._all((key, "dates"), parse_date, table.dates)
+        weekdays = self._all((key, "weekdays"), parse_weekdays, table.weekdays)
+        hours = self._all((key, "hours"), parse_hours, table.hours)
+        calendars = self._all((key, "calendars"), self._calendar, table.calendars)
+        try:
+            return Exclusions(frozenset(dates), union(weekdays), hours, calendars)
+        except ConfigError as exc:
+            self.problems.append(((key, exc.key), exc))
+            return NOTHING
+
+    def _calendar(self, name: str) -> Calendar:
+        if self.calendars is None:
+            return Calendar(name, frozenset())
+        if name not in self.calendars:
+            hint = did_you_mean(name, sorted(self.calendars)) or f"add [calendars.{name}] to the settings"
+            message = f"no calendar is called {name!r}"
+            raise ConfigError(message, key="calendars", hint=hint)
+        return Calendar(name, self.calendars[name])
+
+    def _is_known(self, trigger: Trigger) -> bool:
+        """Say whether the clock implies instants that are known already."""
+        if isinstance(trigger, EveryTrigger):
+            return self.table.anchor is not None or self.first_seen_at is not None
+        return isinstance(trigger, CronTrigger | AtTrigger)
+
+    def _check_what_is_left(self, timetable: Timetable) -> None:
+        """Refuse bounds and exclusions that leave nothing."""
+        before = (timetable.start or _LOOK_FROM) - TICK
+        first = timetable.next_nominal(before)
+        if first is None:
+            if timetable.start or timetable.end:
+                key = "end" if timetable.end else "start"
+                self._problem((key,), "wanted an instant from the start to before the end, found none")
+        elif timetable.exclude and timetable.next_open(before) is None:
+            why = timetable.why_excluded(first)
+            self._problem(("exclude",), "wanted an instant that is left, found every one excluded", why)
 
     def _each(self, key: Key, parse: Callable[[str], T], written: str | tuple[str, ...]) -> tuple[T, ...]:
-        """Read one text, or each of a list."""
+        """Read one text, or each of a list, which may not be empty."""
         if isinstance(written, str):
-            found = [self._try(key, parse, written)]
-        else:
-            found = [self._try((*key, index), parse, text) for index, text in enumerate(written)]
-            if not written:
-                self.problems.append((key, ConfigError("wanted at least one, found an empty list")))
+            found = self._try(key, parse, written)
+            return () if found is None else (found,)
+        if not written:
+            self._problem(key, "wanted at least one, found an empty list")
+        return self._all(key, parse, written)
+
+    def _all(self, key: Key, parse: Callable[[str], T], written: tuple[str, ...]) -> tuple[T, ...]:
+        found = [self._try((*key, index), parse, text) for index, text in enumerate(written)]
         return tuple(value for value in found if value is not None)
 
     def _try(self, key: Key, parse: Callable[[V], T], written: V) -> T | None:
@@ -89,3 +241,10 @@ class ScheduleReading:
         except ConfigError as exc:
             self.problems.append((key, exc))
             return None
+
+    def _problem(self, key: Key, message: str, hint: str = "") -> None:
+        self.problems.append((key, ConfigError(message, hint=hint)))
+
+
+def _parent(after: After) -> Parent:
+    return Parent(after.job, ParentEnding(after.on), after.within)

@@ -14,6 +14,7 @@ from kova_auto.core.errors import ConfigError, SettingsError
 from kova_auto.core.toml.document import Document, parse_document
 from kova_auto.core.toml.places import Key, spell
 from kova_auto.core.toml.problems import Problems
+from kova_auto.settings.calendars import read_calendars
 from kova_auto.settings.checks import check_settings
 from kova_auto.settings.environment import Environment, config_dir, data_dir
 from kova_auto.settings.model import Settings, SettingsFile
@@ -45,8 +46,9 @@ def load_settings(config: Path | None, environ: Environment) -> Settings:
     problems = Problems(sources.error)
     file = problems.validated(SettingsFile, _merged(document.data, said))
     check_settings(file, problems)
+    calendars = read_calendars(file, path.absolute().parent, problems)
     problems.raise_any()
-    return _resolved(file, path.absolute(), environ)
+    return _resolved(file.model_copy(update={"calendars": calendars}), path.absolute(), environ)
 
 
 class _Sources:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue, StrictBool, StrictInt
 
 from kova_auto.core.delivery.target import FormatName
 from kova_auto.core.duration import Duration
-from kova_auto.core.job import Name
+from kova_auto.core.job import Moment, Name
 from kova_auto.core.provider import Auth, Dialect, ModelFacts, ProviderName, WireProtocol
 from kova_auto.core.secret import SecretRef
 from kova_auto.core.value import Value
@@ -90,6 +90,17 @@ class EndpointTable(Value):
         return tuple((key, value) for key, value in found if isinstance(value, SecretRef))
 
 
+class CalendarTable(Value):
+    """Name dates on which jobs may be told not to run, as holidays.
+
+    Attributes:
+        file: Holds further dates, one a line; None once they are read.
+    """
+
+    dates: tuple[Moment, ...] = ()
+    file: str | None = None
+
+
 class SettingsFile(Value):
     """Hold what a settings file says, with every default filled in.
 
@@ -108,6 +119,7 @@ class SettingsFile(Value):
     discover: StrictBool = True
     providers: dict[ProviderName, ProviderTable] = Field(default_factory=dict)
     endpoints: dict[Name, EndpointTable] = Field(default_factory=dict)
+    calendars: dict[Name, CalendarTable] = Field(default_factory=dict)
 
     @property
     def secrets(self) -> tuple[tuple[str, SecretRef], ...]:
@@ -122,7 +134,7 @@ class SettingsFile(Value):
 
 
 class Settings(SettingsFile):
-    """Hold the settings of this service, resolved: paths are absolute.
+    """Hold the settings of this service, resolved: paths are absolute, the files of calendars are read.
 
     Attributes:
         path: The settings file; it need not exist.
@@ -132,6 +144,14 @@ class Settings(SettingsFile):
 
     path: Path
     data_dir: Path
+
+    @property
+    def calendar_dates(self) -> dict[str, frozenset[date]]:
+        """Return the dates of each calendar."""
+        return {
+            name: frozenset(date.fromisoformat(written) for written in table.dates)
+            for name, table in self.calendars.items()
+        }
 
     @property
     def database_file(self) -> Path:
