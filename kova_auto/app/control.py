@@ -11,7 +11,7 @@ from kova_auto.core.approval.levels import ApprovalLevel, Decision
 from kova_auto.core.event import Event
 from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
 from kova_auto.core.job import Outcome
-from kova_auto.core.ledger import Occurrence
+from kova_auto.core.ledger import Occurrence, ScheduleVersion, Standing
 from kova_auto.core.pausing import Pause
 from kova_auto.core.usage import UsageReport
 from kova_auto.core.value import Value
@@ -101,6 +101,24 @@ class Applied(Value):
     before: str = ""
 
 
+class Annals(Value):
+    """Hold what is on record of the schedules of one job, or of all, for a stretch of time.
+
+    Attributes:
+        versions: Which schedules they had, whenever that was.
+        standings: How far each is accounted for.
+        rows: Of which an instant lies in the stretch, oldest first.
+        runs: That were meant for an instant of the stretch, oldest first.
+        ends_at: Rows and runs from here on were left out, because they were too many; None where none were.
+    """
+
+    versions: tuple[ScheduleVersion, ...]
+    standings: tuple[Standing, ...]
+    rows: tuple[Occurrence, ...]
+    runs: tuple[RunRow, ...]
+    ends_at: datetime | None = None
+
+
 class Told(Value):
     """Say what an endpoint answered to a test."""
 
@@ -140,6 +158,9 @@ class Answers(Protocol):
 
     async def occurrences(self, job: str | None, limit: int) -> tuple[Occurrence, ...]:
         """Return rows of the ledger, newest first."""
+
+    async def annals(self, job: str | None, since: datetime, until: datetime) -> Annals:
+        """Return what is on record of schedules for a stretch, `until` excluded."""
 
     async def blob(self, key: BlobHash) -> Content:
         """Return a blob."""
@@ -185,8 +206,14 @@ class Control(Answers, Protocol):
     async def pause_job(self, job: str, by: str, reason: str) -> Pause:
         """Let a job's schedule rest until it is resumed."""
 
-    async def resume_job(self, job: str, by: str) -> Pause | None:
-        """Let a job's schedule go on; return what it had rested for, None where it did not."""
+    async def resume_job(self, job: str, by: str, *, catch_up: bool = False) -> Pause | None:
+        """Let a job's schedule go on; return what it had rested for, None where it did not.
+
+        Args:
+            job: Its name.
+            by: Who says so.
+            catch_up: What was skipped meanwhile is caught up with, as far as `policy.missed` says so.
+        """
 
     async def test_endpoint(self, name: str, outcome: Outcome | None) -> Told:
         """Send an endpoint a test message; with an outcome, as the report of a run that ended so."""

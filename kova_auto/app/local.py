@@ -10,7 +10,8 @@ from typing import Protocol
 
 from pydantic_core import PydanticSerializationError
 
-from kova_auto.app.control import Applied, Content, Placed, RunAsk, Said, Status, Told, Undone
+from kova_auto.app.annals import annals
+from kova_auto.app.control import Annals, Applied, Content, Placed, RunAsk, Said, Status, Told, Undone
 from kova_auto.app.deciding import decided
 from kova_auto.app.past import Past
 from kova_auto.core.consent import Standing
@@ -108,6 +109,11 @@ class LocalAnswers:
     async def occurrences(self, job: str | None, limit: int) -> tuple[Occurrence, ...]:
         """Return rows of the ledger, newest first."""
         return tuple(await self.ledger.occurrences(JobName(job) if job else None, limit=limit))
+
+    async def annals(self, job: str | None, since: datetime, until: datetime) -> Annals:
+        """Return what is on record of schedules for a stretch, `until` excluded."""
+        name = JobName(job) if job else None
+        return await annals(self.ledger, self.views, name, since, until)
 
     async def blob(self, key: BlobHash) -> Content:
         """Return a blob."""
@@ -229,12 +235,12 @@ class LocalControl(LocalAnswers):
         await self.ledger.mark(mark)
         return Pause(job=mark.job, at=mark.at, by=by, reason=reason)
 
-    async def resume_job(self, job: str, by: str) -> Pause | None:
+    async def resume_job(self, job: str, by: str, *, catch_up: bool = False) -> Pause | None:
         """Let a job's schedule go on; return what it had rested for, None where it did not."""
         rests = next((pause for pause in await self.pauses() if pause.job == job), None)
         if rests:  # Whatever the clock was set to since.
             at = max(self.clock.now(), rests.at)
-            await self.ledger.mark(JobMark(job=rests.job, at=at, paused=False, by=by))
+            await self.ledger.mark(JobMark(job=rests.job, at=at, paused=False, by=by, catch_up=catch_up))
         return rests
 
     async def test_endpoint(self, name: str, outcome: Outcome | None) -> Told:

@@ -13,7 +13,7 @@ from typing import TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from kova_auto import __version__
-from kova_auto.app.control import Applied, Content, Placed, RunAsk, Said, Status, Told, Undone
+from kova_auto.app.control import Annals, Applied, Content, Placed, RunAsk, Said, Status, Told, Undone
 from kova_auto.app.socket import LONGEST_LINE, LONGEST_QUESTION, short_name, too_long
 from kova_auto.core import errors
 from kova_auto.core.errors import JournalBusyError, KovaError
@@ -165,6 +165,10 @@ class RemoteControl:
         """Return rows of the ledger, newest first."""
         return await self._ask("occurrences", _OCCURRENCES, job=job, limit=limit)
 
+    async def annals(self, job: str | None, since: datetime, until: datetime) -> Annals:
+        """Return what is on record of schedules for a stretch, `until` excluded."""
+        return await self._ask("annals", TypeAdapter(Annals), job=job, since=since, until=until)
+
     async def blob(self, key: BlobHash) -> Content:
         """Return a blob."""
         return await self._ask("blob", TypeAdapter(Content), key=key)
@@ -184,9 +188,9 @@ class RemoteControl:
         """Let a job's schedule rest until it is resumed."""
         return await self._ask("pause_job", TypeAdapter(Pause), job=job, by=by, reason=reason)
 
-    async def resume_job(self, job: str, by: str) -> Pause | None:
+    async def resume_job(self, job: str, by: str, *, catch_up: bool = False) -> Pause | None:
         """Let a job's schedule go on; return what it had rested for, None where it did not."""
-        return await self._ask("resume_job", _RESTED, job=job, by=by)
+        return await self._ask("resume_job", _RESTED, job=job, by=by, catch_up=catch_up)
 
     async def diff(self, run_id: RunId) -> str:
         """Return what a run's writes changed, as a unified diff."""

@@ -90,6 +90,8 @@ class JobBook:
         """
         found: dict[JobName, Entry] = {}
         here, known = look(self._directory), self.entries
+        if known is self._seen[0] and here.stamps == self._seen[1] and not any(map(_is_broken, known.values())):
+            return False
         for path in here.jobs:
             name = _name(path)
             if entry := self._entry(path, known.get(name), here):
@@ -99,7 +101,7 @@ class JobBook:
         return changed
 
     def _rests(self, known: Mapping[JobName, Entry], here: Look) -> bool:
-        """Say whether nothing is to be read until the directory changes: no file is being written, or lies elsewhere."""
+        """Say whether only a change of the directory matters: no file is being written, none lies elsewhere."""
         inside = all(path in here.stamps for entry in known.values() for path in entry.files)
         return inside and not self._is_young(here.stamps.values())
 
@@ -152,6 +154,10 @@ class JobBook:
 
     def _is_young(self, found: Collection[Stamp]) -> bool:
         return self._clock is not None and is_young(found, self._clock.now())
+
+
+def _is_broken(entry: Entry) -> bool:
+    return entry.problem is not None
 
 
 def _name(path: str) -> JobName:
