@@ -39,6 +39,7 @@ from kova_auto.core.ids import CallId, RunId, blob_hash
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import FileChange, ResultStatus, TextPart, Usage, told
 from kova_auto.core.owed import Owed
+from kova_auto.core.retrying import BY_POLICY
 from kova_auto.core.run import RunState, apply
 from tests.support import a_job, a_request, call, replied, ruled, says
 
@@ -163,3 +164,4 @@ def _about_end(state: RunState, now: datetime) -> Iterator[Event]:
     )
     yield ChangesSettled(at=now, how="applied", by="ada", files=("a",))
     yield RunRetried(at=now, attempt=state.attempt + 1, by="ada", not_before=now + timedelta(minutes=5))
+    yield RunRetried(at=now, attempt=state.attempt + 1, by=BY_POLICY, ended=Outcome.FAILED, reason="too\0busy")

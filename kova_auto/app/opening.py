@@ -23,8 +23,10 @@ from kova_auto.core.ids import JobName, RunId, requested_run_id, run_id
 from kova_auto.core.job import Job, Notify
 from kova_auto.core.policy import policy_of
 from kova_auto.core.ports import Clock
+from kova_auto.core.schedule.triggers import next_fire
 from kova_auto.llm.choice import PLAYED
 from kova_auto.llm.script import scripted_name
+from kova_auto.scheduling.triggers import trigger_of
 from kova_auto.threads import aside
 
 _UNASKED = "no provider is configured, and the job's script is not played unless it says allow_scripted = true"
@@ -63,7 +65,8 @@ class Opening:
             chain = Chain(lacks=_UNASKED)
         opened = await self._event(run_id(JobName(job.name), nominal_at), job, chain, inputs, Origin.SCHEDULE)
         spent = await self.past.spent_usd(job, now)
-        return opened.model_copy(update={"nominal_at": nominal_at, "due_at": nominal_at, "day_spent_usd": spent})
+        instants = {"nominal_at": nominal_at, "due_at": nominal_at, "next_at": _next_at(job, nominal_at)}
+        return opened.model_copy(update={**instants, "day_spent_usd": spent})
 
     async def of_request(self, ask: RunAsk) -> RunRequested:
         """Return what opens a run that somebody asked for.
@@ -119,6 +122,12 @@ class Opening:
             blocked=chain.lacks,
             workspace=str(workspace),
         )
+
+
+def _next_at(job: Job, nominal_at: datetime) -> datetime | None:
+    """Return when the schedule fires next; only further attempts want to know, and looking takes time."""
+    trigger = trigger_of(job) if job.policy.retry.attempts else None
+    return next_fire(trigger, nominal_at) if trigger else None
 
 
 def _model_name(job: Job, chain: Chain) -> str:

@@ -11,7 +11,7 @@ from kova_auto.cli.progress import spell_cost
 from kova_auto.core.approval.levels import Ruling
 from kova_auto.core.delivery.notice import SCRIPTED
 from kova_auto.core.delivery.text import one_line
-from kova_auto.core.loop_view import Iteration, LoopCall, LoopView
+from kova_auto.core.loop_view import Iteration, LoopAttempt, LoopCall, LoopView
 
 _NAME = 60
 _SENTENCE = 400
@@ -21,15 +21,23 @@ def loop_lines(view: LoopView, ink: Ink) -> Iterator[str]:
     """Yield the loop's lines."""
     scripted = f"  {ink(SCRIPTED, YELLOW)}" if view.scripted else ""
     yield f"run {ink(view.run_id, bold=True)}{scripted}"
-    attempt = 1
+    begun = [*view.attempts]
     for iteration in view.iterations:
-        if iteration.attempt != attempt:
-            attempt = iteration.attempt
-            yield ink(f"── attempt {attempt}", bold=True)
+        while begun and begun[0].number <= iteration.attempt:
+            yield _attempt(begun.pop(0), ink)
         yield from _iteration(iteration, ink)
+    yield from (_attempt(attempt, ink) for attempt in begun)
     stopped = view.outcome.replace("_", " ") if view.outcome else view.execution
     yield f"└─ {ink(stopped, bold=True)}: {one_line(view.why, _SENTENCE)}"
     yield ink(f"   {view.ran_s:.1f} s · {view.tokens:,} tokens · {spell_cost(view.cost_usd)}", DIM)
+
+
+def _attempt(attempt: LoopAttempt, ink: Ink) -> str:
+    head = ink(f"── attempt {attempt.number}", bold=True)
+    if not attempt.because:
+        return f"{head}, asked for by {one_line(attempt.by, _NAME)}"
+    when = f" at {attempt.not_before:%H:%M:%S} UTC" if attempt.not_before else ""
+    return f"{head}{when}, because {one_line(attempt.because, _SENTENCE)}"
 
 
 def _iteration(iteration: Iteration, ink: Ink) -> Iterator[str]:

@@ -35,6 +35,7 @@ from kova_auto.core.event import (
 )
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus, ToolCall, Usage
+from kova_auto.core.retrying import said_ended
 from kova_auto.core.run import RunState
 
 _LONGEST: Final = 400
@@ -65,7 +66,7 @@ def progress(event: Event, state: RunState, ink: Ink) -> Iterator[str]:
         case RunAcquired() if state.epoch > 1 and state.context and not _has_waited(event, state):
             yield ink("taken up again from exactly where it was", DIM)
         case RunRetried():
-            yield f"{ink(f'attempt {event.attempt}', bold=True)}, asked for by {one_line(event.by, _VALUE)}"
+            yield _again(event, ink)
         case ModelCallStarted():
             yield _iteration(event, state, ink)
             yield from (ink(f"  told besides: {one_line(text, _LONGEST)}", YELLOW) for text in event.asides)
@@ -113,6 +114,14 @@ def _opened(event: RunRequested, ink: Ink) -> str:
     if event.staged:
         facts.append(ink("staged: writes go to a copy, nothing is delivered", YELLOW))
     return f"run {ink(event.run_id, bold=True)}  {' · '.join(facts)}"
+
+
+def _again(event: RunRetried, ink: Ink) -> str:
+    head = ink(f"attempt {event.attempt}", bold=True)
+    if because := said_ended(event):
+        when = f" at {event.not_before:%H:%M:%S} UTC" if event.not_before else ""
+        return f"{head}{when}, because {one_line(because, _LONGEST)}"
+    return f"{head}, asked for by {one_line(event.by, _VALUE)}"
 
 
 def _said(event: ApprovalDecided) -> str:
@@ -192,8 +201,10 @@ def summary(state: RunState, ink: Ink) -> Iterator[str]:
         yield f"{ink('refused', YELLOW)}  {spell_call(call.call)}: {reason}"
     outcome, reason = state.finished.outcome, one_line(state.finished.reason, _LONGEST)
     words = outcome.replace("_", " ") + (", partial" if state.finished.partial else "")
+    attempts = [f"{state.attempt} attempts"] if state.attempt > 1 else []
     parts = [
         ink(words, GREEN if outcome in _GOOD else RED, bold=True) + (f": {reason}" if reason else ""),
+        *attempts,
         f"{state.ran_s:.1f} s",
         count(len(state.replies) - state.first_reply, "iteration"),
         count(len(attempt), "call") + (f" ({len(denied)} refused)" if denied else ""),
@@ -215,6 +226,8 @@ def doing(state: RunState, now: datetime) -> str:
         call = state.calls[call_id]
         if call.started and call.result is None:
             return f"{spell_call(call.call)} · {_since(call.started.at, now)}"
+    if state.not_before and state.not_before > now:
+        return f"begins attempt {state.attempt} in {_since(now, state.not_before)}"
     if state.failure and state.failure.retry_at and state.failure.retry_at > now:
         return f"asks the model again in {_since(now, state.failure.retry_at)}"
     return ""

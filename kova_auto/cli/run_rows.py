@@ -14,7 +14,7 @@ from kova_auto.core.delivery.document import count
 from kova_auto.core.delivery.notice import SCRIPTED
 from kova_auto.core.delivery.text import clean, one_line
 from kova_auto.core.event import Event
-from kova_auto.core.loop_view import loop_view, why_it_stopped
+from kova_auto.core.loop_view import LoopAttempt, attempts_of, loop_view, why_it_stopped
 from kova_auto.core.run import RunState
 from kova_auto.core.usage import By, Used, report
 from kova_auto.core.view import DeliveryRow, RunRow, delivery_rows, run_row, usage_rows
@@ -27,6 +27,8 @@ def cells(row: RunRow, zone: ZoneInfo) -> tuple[str, ...]:
     """Return a run as a row of a list."""
     calls = f"{row.calls}" + (f" ({row.denied} refused)" if row.denied else "")
     waits = f"waits for run {row.waits_for}" if row.waits_for else ""
+    if row.reason and not row.outcome:
+        waits = f"attempt {row.attempt} at {when(row.wake_at, zone)}, because {row.reason}"
     said = waits or row.reason or row.answer_excerpt
     return row.run_id, when(row.requested_at, zone), status_of(row), calls, f"{row.tokens}", said
 
@@ -43,6 +45,7 @@ def run_json(state: RunState, events: Sequence[Event]) -> JsonDict:
     return {
         "run": run_row(state).model_dump(mode="json"),
         "why": why_it_stopped(state),
+        "attempts": [attempt.model_dump(mode="json") for attempt in attempts_of(state)],
         "answer": state.finished.answer if state.finished else None,
         "calls": [
             call.model_dump(mode="json") for iteration in loop_view(events).iterations for call in iteration.calls
@@ -103,6 +106,13 @@ def _facts(state: RunState, row: RunRow, zone: ZoneInfo) -> Iterator[tuple[str, 
     yield from ((label, when(instant, zone)) for label, instant in instants if instant)
     yield "took", f"{state.ran_s:.1f} s, attempt {row.attempt}, {count(row.iterations, 'iteration')}"
     yield "used", spell_usage(state.usage)
+    for attempt in attempts_of(state):
+        again = when(attempt.not_before or attempt.at, zone)
+        yield f"attempt {attempt.number}", f"{again}, {_why(attempt)}"
+
+
+def _why(attempt: LoopAttempt) -> str:
+    return f"because {attempt.because}" if attempt.because else f"asked for by {attempt.by}"
 
 
 def _usage(state: RunState) -> tuple[Used, ...]:

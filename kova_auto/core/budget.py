@@ -39,7 +39,7 @@ class Money:
 
 def next_call(state: RunState, pin: ModelPin) -> Room | Reached:
     """Return what room there is for a reply of this model, or the ceiling that forbids to ask for it."""
-    limits, attempt = state.job.limits, state.attempt_spent
+    limits, attempt = state.job.limits, state.charged
     if len(state.replies) - state.first_reply >= limits.iterations:
         return _over(f"limits.iterations = {limits.iterations} is reached")
     used = sum(spent.usage.counted for spent in attempt)
@@ -91,7 +91,7 @@ def money_left(state: RunState) -> Money:
 
     A script costs nothing, whatever its job has spent on that day.
     """
-    limits, attempt = state.job.limits, state.attempt_usd
+    limits, attempt = state.job.limits, state.charged_usd
     day = attempt + (0.0 if state.request.scripted else state.day_before_usd)
     if limits.cost_usd - attempt <= limits.cost_usd_per_day - day:
         return Money(limits.cost_usd - attempt, "limits.cost_usd", limits.cost_usd)
@@ -112,6 +112,6 @@ def used_up(state: RunState, ran_s: float) -> tuple[float, str]:
     return max(
         (ran_s / limits.timeout.total_seconds(), "its running time"),
         (iterations, "the replies it may have"),
-        (sum(spent.usage.counted for spent in state.attempt_spent) / limits.tokens, "the tokens it may use"),
+        (sum(spent.usage.counted for spent in state.charged) / limits.tokens, "the tokens it may use"),
         (1 - money.left / money.limit, "the money it may spend"),
     )

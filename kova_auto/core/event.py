@@ -83,6 +83,7 @@ class RunRequested(Fact):
         day_spent_usd: What the job's earlier runs have cost on this day, in the schedule's zone.
         blocked: Why the run must not begin, as no model or no sandbox; empty where it may.
         workspace: Where the run works: the job's workspace, or the copy.
+        next_at: When the schedule fires next after `nominal_at`; None where it does not, or no attempt could meet it.
         user: Standing decisions of the user's own permission file, as they were then.
         remembered: The same of this machine, for this workspace.
     """
@@ -94,6 +95,7 @@ class RunRequested(Fact):
     origin: Origin
     nominal_at: AwareDatetime | None = None
     due_at: AwareDatetime | None = None
+    next_at: AwareDatetime | None = None
     inputs: dict[str, str] = Field(default_factory=dict)
     level: ApprovalLevel | None = None
     staged: bool = False
@@ -289,10 +291,14 @@ class RunFinished(Fact):
 
 
 class RunRetried(Fact):
-    """Open a finished run again as a further attempt, from its start.
+    """Begin a further attempt of a run, from its start: somebody asked for it, or the policy covers how this one ended.
 
     Attributes:
+        by: A person, or `policy.retry`.
+        not_before: The attempt waits until then; None begins at once.
         day_spent_usd: What the job has cost on this day, earlier attempts included; None in an old journal.
+        ended: What the attempt before came to, where the run has not finished with it; None where it has.
+        reason: Why that attempt ended.
     """
 
     kind: Literal["run_retried"] = "run_retried"
@@ -300,6 +306,8 @@ class RunRetried(Fact):
     by: str
     not_before: AwareDatetime | None = None
     day_spent_usd: float | None = None
+    ended: Outcome | None = None
+    reason: str = ""
 
 
 Event = (

@@ -23,6 +23,7 @@ from kova_auto.core.event import (
 from kova_auto.core.ids import CallId, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
+from kova_auto.core.retrying import said_ended
 from kova_auto.core.run import CallState, Execution, RunState, fold
 from kova_auto.core.state import NO_USAGE
 from kova_auto.core.value import Value
@@ -93,12 +94,30 @@ class Iteration(Value):
     calls: tuple[LoopCall, ...] = ()
 
 
+class LoopAttempt(Value):
+    """Show what began a further attempt.
+
+    Attributes:
+        number: From 2.
+        by: A person, or `policy.retry`.
+        not_before: When it could begin; None at once.
+        because: What the attempt before came to; empty where a person asked for this one after the run had finished.
+    """
+
+    number: int
+    at: datetime
+    by: str
+    not_before: datetime | None
+    because: str
+
+
 class LoopView(Value):
     """Show a run as a loop.
 
     Attributes:
         why: Why it stopped, or what it is waiting for, as a sentence.
         ran_s: Running time of the last attempt, seconds.
+        attempts: The further ones.
         cost_usd: None where a price is not known.
     """
 
@@ -113,6 +132,7 @@ class LoopView(Value):
     tokens: int
     cost_usd: float | None
     iterations: tuple[Iteration, ...]
+    attempts: tuple[LoopAttempt, ...] = ()
 
 
 @dataclass
@@ -144,6 +164,21 @@ def loop_view(events: Sequence[Event]) -> LoopView:
         tokens=state.usage.tokens,
         cost_usd=state.usage.cost_usd,
         iterations=tuple(_iteration(found, state) for found in _rounds(events)),
+        attempts=attempts_of(state),
+    )
+
+
+def attempts_of(state: RunState) -> tuple[LoopAttempt, ...]:
+    """Return what began each attempt but the first, oldest first."""
+    return tuple(
+        LoopAttempt(
+            number=retried.attempt,
+            at=retried.at,
+            by=retried.by,
+            not_before=retried.not_before,
+            because=said_ended(retried),
+        )
+        for retried in state.retried
     )
 
 
@@ -233,6 +268,10 @@ def why_it_stopped(state: RunState) -> str:
             return f"it waits for a person: call {call_id} ({state.calls[call_id].call.tool})"
     if state.awaited:
         return f"it waits for run {state.awaited.holder} of {state.awaited.job}, which has its workspace to itself"
+    if state.not_before and state.started_at is None:
+        because = said_ended(state.retried[-1]) if state.retried else ""
+        why = f", because {because}" if because else ""
+        return f"attempt {state.attempt} begins at {state.not_before:%Y-%m-%d %H:%M:%S} UTC{why}"
     return "it has not begun" if state.execution is Execution.QUEUED else "it goes on"
 
 

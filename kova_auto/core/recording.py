@@ -15,15 +15,18 @@ from kova_auto.core.event import (
     ModelCallFailed,
     ModelCallStarted,
     ModelReplied,
+    RunFinished,
     RunRequested,
     RunRetried,
 )
 from kova_auto.core.ids import CallId, iteration_of
+from kova_auto.core.job import Outcome
 from kova_auto.core.message import ToolCall
 from kova_auto.core.repetition import canonical
 from kova_auto.core.run import apply, fold
 from kova_auto.core.state import CallState, RunState
 from kova_auto.core.state import replace as kept
+from kova_auto.core.step import BeginAgain, Finish, next_step
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +91,22 @@ def recording_of(events: Sequence[Event], attempt: int | None = None) -> Recordi
     if not 1 <= number <= attempts:
         message = f"wanted an attempt from 1 to {attempts}, found {number}"
         raise ConfigError(message, key="--attempt")
-    begin = starts[number - 1] + 1
-    return _recorded(fold(events[:begin]), events[begin : starts[number]])
+    begin, end = starts[number - 1] + 1, starts[number]
+    recording = _recorded(fold(events[:begin]), events[begin:end])
+    after = events[end] if end < len(events) else None
+    if isinstance(after, RunRetried) and after.ended:
+        return _ended(recording, after, after.ended)
+    return recording
+
+
+def _ended(recording: Recording, after: RunRetried, outcome: Outcome) -> Recording:
+    """Return an attempt with its end, where the fact that begins the next is all that tells of it."""
+    step = next_step(recording.state, after.at)
+    end = step.end if isinstance(step, BeginAgain) else Finish(outcome)
+    finished = RunFinished(
+        at=after.at, outcome=outcome, answer=end.answer, reason=after.reason, partial=end.partial, fault=end.fault
+    )
+    return replace(recording, state=kept(recording.state, finished=finished, finished_at=after.at))
 
 
 def _recorded(begun: RunState, events: Sequence[Event]) -> Recording:

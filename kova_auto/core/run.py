@@ -340,18 +340,32 @@ def _finished(state: RunState, event: RunFinished) -> RunState:
     return replace(ended, deliveries={**state.deliveries, **owed})
 
 
+def _unretriable(state: RunState, event: RunRetried) -> str:
+    """Return why no further attempt can begin; empty where one can."""
+    if event.ended is None:
+        return "" if state.finished else "the run has not finished"
+    if state.finished:
+        return "the run has finished"
+    if state.stop and state.stop.outcome is not event.ended:
+        return f"it is being ended as {state.stop.outcome}"
+    return "a call has no result yet" if state.unsettled else ""
+
+
 def _retried(state: RunState, event: RunRetried) -> RunState:
-    if not state.finished:
-        raise _refuse(state, event, "the run has not finished")
+    if why := _unretriable(state, event):
+        raise _refuse(state, event, why)
     if event.attempt != state.attempt + 1:
         raise _refuse(state, event, f"attempt {event.attempt} does not follow {state.attempt}")
-    day_usd = state.day_before_usd + state.attempt_usd if event.day_spent_usd is None else event.day_spent_usd
+    day_usd = state.day_before_usd
+    if event.ended is None:
+        day_usd = day_usd + state.charged_usd if event.day_spent_usd is None else event.day_spent_usd
     return replace(
         opened(state.request),
         day_before_usd=day_usd,
         seq=state.seq,
         epoch=state.epoch,
         attempt=event.attempt,
+        retried=(*state.retried, event),
         replies=state.replies,
         first_reply=len(state.replies),
         calls=state.calls,
@@ -359,6 +373,7 @@ def _retried(state: RunState, event: RunRetried) -> RunState:
         usage=state.usage,
         spent=state.spent,
         not_before=event.not_before,
+        holds=state.holds,
         deliveries=state.deliveries,
         remembered=state.remembered,
         tainted_by=state.tainted_by,

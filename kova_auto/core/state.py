@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, make_dataclass
 from datetime import datetime
 from enum import StrEnum
+from itertools import takewhile
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -27,6 +28,7 @@ from kova_auto.core.event import (
     ProcessStarted,
     RunFinished,
     RunRequested,
+    RunRetried,
     StopRequested,
     WorkspaceAwaited,
     WritePlanned,
@@ -117,6 +119,7 @@ class RunState:
     Attributes:
         seq: Position of the last fact, from 1.
         attempt: From 1; a retry starts the next.
+        retried: What began each attempt but the first.
         first_reply: Index in `replies` where this attempt begins.
         open_calls: Calls of the newest reply, in the model's order.
         settled_seq: Position of the newest result of a call.
@@ -126,7 +129,7 @@ class RunState:
         asides: What the model was told before replies of this attempt, by the iteration that follows.
         hurried: In this attempt it was told to come to an end.
         spent: What every call of a model has used, those that failed included.
-        day_before_usd: What the job had cost on its day when this attempt began.
+        day_before_usd: What the job had cost on its day before all that is `charged`.
         deaths: Workers lost in a row without a call having been finished; one that was cut off is not.
         ran_s: Running time of this attempt, seconds; suspended and dead stretches do not count.
         remembered: What people allowed for good in this run.
@@ -142,6 +145,7 @@ class RunState:
     seq: int = 1
     epoch: int = 0
     attempt: int = 1
+    retried: tuple[RunRetried, ...] = ()
     started_at: datetime | None = None
     last_at: datetime | None = None
     ran_s: float = 0.0
@@ -218,9 +222,25 @@ class RunState:
         return tuple(spent for spent in self.spent if spent.attempt == self.attempt)
 
     @property
-    def attempt_usd(self) -> float:
-        """Return what this attempt has cost; what was used at an unknown price counts nothing."""
-        return sum(spent.usage.cost_usd or 0.0 for spent in self.attempt_spent)
+    def retries(self) -> int:
+        """Return how many attempts in a row, up to this one, nobody asked for: the policy began them."""
+        return sum(1 for _ in takewhile(lambda retried: retried.ended, reversed(self.retried)))
+
+    @property
+    def charged(self) -> tuple[Spent, ...]:
+        """Return what counts against the ceilings in tokens and money, oldest first.
+
+        That is what was used since the run, or the last attempt that somebody asked for, began.
+        """
+        if not self.retried:
+            return self.spent
+        first = self.attempt - self.retries
+        return tuple(spent for spent in self.spent if spent.attempt >= first)
+
+    @property
+    def charged_usd(self) -> float:
+        """Return what that has cost; what was used at an unknown price counts nothing."""
+        return sum(spent.usage.cost_usd or 0.0 for spent in self.charged)
 
     @property
     def unsettled(self) -> CallState | None:

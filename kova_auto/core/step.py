@@ -18,6 +18,7 @@ from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
 from kova_auto.core.patience import following
 from kova_auto.core.repetition import TOO_OFTEN, circle
+from kova_auto.core.retrying import begins_again_at
 from kova_auto.core.run import CallState, RunState
 from kova_auto.core.stop_reason import StopReason
 
@@ -110,6 +111,19 @@ class Finish:
 
 
 @dataclass(frozen=True, slots=True)
+class BeginAgain:
+    """End this attempt, and have the run begin anew: the job's policy covers what it comes to.
+
+    Attributes:
+        end: What would end the run otherwise.
+        not_before: When the next attempt may begin.
+    """
+
+    end: Finish
+    not_before: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class AwaitApproval:
     """Rest until a person answers, or until the instant."""
 
@@ -137,13 +151,14 @@ class Rest:
 
 
 Resting = AwaitApproval | AwaitUntil | AwaitWorkspace | Rest
-Acting = AssembleContext | CallModel | Adjudicate | AskPerson | AnswerForNobody | Refuse | Execute | Recover | Finish
+Ending = Finish | BeginAgain
+Acting = AssembleContext | CallModel | Adjudicate | AskPerson | AnswerForNobody | Refuse | Execute | Recover | Ending
 Step = Acting | Resting
 
 
 def settles(step: Acting) -> bool:
     """Say whether a step only brings to its end what is there: neither a ceiling nor a wish to stop cuts it off."""
-    return isinstance(step, Refuse | Finish) or (isinstance(step, Recover) and not step.replay)
+    return isinstance(step, Refuse | Ending) or (isinstance(step, Recover) and not step.replay)
 
 
 def may_rest(state: RunState) -> bool:
@@ -155,6 +170,14 @@ def may_rest(state: RunState) -> bool:
 
 def next_step(state: RunState, now: datetime) -> Step:
     """Return what the run does next; the first rule that speaks wins."""
+    step = _next_step(state, now)
+    if isinstance(step, Finish) and state.deaths < DEATHS:
+        again_at = begins_again_at(state, step.outcome, step.fault, now)
+        return BeginAgain(step, again_at) if again_at else step
+    return step
+
+
+def _next_step(state: RunState, now: datetime) -> Step:
     if state.finished:
         return Rest()
     if state.stop:

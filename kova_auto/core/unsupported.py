@@ -14,8 +14,6 @@ def unsupported(job: JobFile) -> Iterator[tuple[str, str]]:
         yield from _schedule(job.schedule)
     if job.policy.overlap not in {"skip", "allow"}:
         yield "policy.overlap", 'today it may be "skip" or "allow"'
-    if job.policy.retry.attempts:
-        yield "policy.retry.attempts", "today it may be 0; kova-auto runs retry begins another attempt"
     if job.policy.max_runs:
         yield "policy.max_runs", "today it may be 0"
     if job.policy.pause_after_failures:

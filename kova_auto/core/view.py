@@ -11,6 +11,7 @@ from kova_auto.core.holding import workspace_held
 from kova_auto.core.ids import CallId, DeliveryId, EndpointName, JobName, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
+from kova_auto.core.retrying import said_ended
 from kova_auto.core.run import Execution, RunState
 from kova_auto.core.step import AwaitApproval, AwaitUntil, AwaitWorkspace, Rest, may_rest, next_step
 from kova_auto.core.value import Value
@@ -27,6 +28,7 @@ class RunRow(Value):
     """Show one run in a list.
 
     Attributes:
+        reason: Why it ended; while it waits for its next attempt, why the one before did.
         wake_at: When it can go on without anybody doing anything; None: at once, or not at all.
         resting: It waits for a person, an instant, its workspace, or nothing at all.
         cost_usd: None where a price is not known.
@@ -148,7 +150,7 @@ def run_row(state: RunState) -> RunRow:
         finished_at=state.finished_at,
         execution=state.execution,
         outcome=finished.outcome if finished else None,
-        reason=_line(finished.reason) if finished else "",
+        reason=_line(finished.reason if finished else why_again(state)),
         partial=bool(finished and finished.partial),
         scripted=request.scripted,
         staged=request.staged,
@@ -196,6 +198,12 @@ def usage_rows(state: RunState, known: int = 0) -> tuple[UsageRow, ...]:
 def level_of(state: RunState) -> str:
     """Return the name of the level that judges the run's calls."""
     return state.request.level or state.job.automation
+
+
+def why_again(state: RunState) -> str:
+    """Return why a run waits for another attempt; empty where it does not, or somebody asked for it."""
+    last = state.retried[-1] if state.retried and not (state.finished or state.started_at) else None
+    return said_ended(last) if last else ""
 
 
 def _waiting(state: RunState) -> tuple[datetime | None, bool]:

@@ -23,6 +23,7 @@ from kova_auto.core.step import (
     AwaitApproval,
     AwaitUntil,
     AwaitWorkspace,
+    BeginAgain,
     CallModel,
     Execute,
     Finish,
@@ -132,7 +133,7 @@ async def _next(entries: Entries) -> Entry:
     return await anext(entries)
 
 
-_UNANNOUNCED = (AssembleContext, Recover, Finish)
+_UNANNOUNCED = (AssembleContext, Recover, Finish, BeginAgain)
 """Steps that touch the world before their first fact."""
 _AT_ONCE = (CallModel, Execute, AnswerForNobody, Refuse)
 """Steps whose first fact takes at most a look into the journal, as writing it does: nothing else is waited for."""

@@ -21,6 +21,7 @@ from kova_auto.core.event import (
     Origin,
     ProcessStarted,
     RunFinished,
+    RunRetried,
     StopRequested,
     WritePlanned,
 )
@@ -31,6 +32,7 @@ from kova_auto.core.message import (
     TextPart,
     told,
 )
+from kova_auto.core.retrying import BY_POLICY
 from kova_auto.core.run import RunState
 from kova_auto.core.step import (
     ARGUMENTS,
@@ -39,6 +41,7 @@ from kova_auto.core.step import (
     AnswerForNobody,
     AskPerson,
     AssembleContext,
+    BeginAgain,
     CallModel,
     Execute,
     Finish,
@@ -71,6 +74,8 @@ def perform(step: Acting, state: RunState, world: World) -> Entries:
             return _recover(step, state, world)
         case Finish():
             return _finish(step, state, world)
+        case BeginAgain():
+            return _begin_again(step, state, world)
         case _:
             return enquire(step, state, world)
 
@@ -200,6 +205,21 @@ async def _finish(step: Finish, state: RunState, world: World) -> Entries:
             fault=step.fault,
             pauses=await _pauses(step, state, world),
             kept=world.redact(kept),
+        )
+    )
+
+
+async def _begin_again(step: BeginAgain, state: RunState, world: World) -> Entries:
+    """End an attempt; a workspace of the run's own stays for the next."""
+    await world.toolbox.settle(scene_of(state, world))
+    yield Entry(
+        RunRetried(
+            at=world.clock.now(),
+            attempt=state.attempt + 1,
+            by=BY_POLICY,
+            not_before=step.not_before,
+            ended=step.end.outcome,
+            reason=world.redact(step.end.reason),
         )
     )
 

@@ -38,6 +38,7 @@ from kova_auto.core.step import (
     AskPerson,
     AssembleContext,
     AwaitUntil,
+    BeginAgain,
     CallModel,
     Execute,
     Finish,
@@ -155,6 +156,8 @@ class Replaying:
                 await self._rest(step.until)
             case Finish():
                 self._finish(step)
+            case BeginAgain():
+                self._finish(step.end)
             case _:
                 message = f"a replay leaves nothing half done, and came to {type(step).__name__}"
                 raise IllegalEventError(message)

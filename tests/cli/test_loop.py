@@ -37,7 +37,7 @@ def test_attempts_are_kept_apart() -> None:
     story = Story().says(says("One.", cost_usd=None)).ends(Outcome.FAILED, reason="because").again().asks()
     assert [line for line in lines(story) if "attempt" in line or "iteration" in line or "└" in line] == [
         "├─ iteration 1  1.0 s · 10 in, 0 out · cost unknown",
-        "── attempt 2",
+        "── attempt 2, asked for by ada",
         "├─ iteration 2  0.0 s",
         "└─ running: it goes on",
     ]

@@ -260,6 +260,7 @@ def test_a_retry_begins_anew_and_keeps_what_happened() -> None:
         seq=first.seq + 1,
         epoch=1,
         attempt=2,
+        retried=(retried(not_before=at("07:00:00")),),
         replies=first.replies,
         first_reply=2,
         calls=first.calls,

@@ -24,12 +24,14 @@ from kova_auto.core.event import (
     RunAcquired,
     RunFinished,
     RunRequested,
+    RunRetried,
     StopRequested,
 )
 from kova_auto.core.ids import CallId
 from kova_auto.core.job import Outcome
 from kova_auto.core.limits import running_s
 from kova_auto.core.message import ModelReply, ResultStatus, TextPart, ToolResult, told
+from kova_auto.core.retrying import BY_POLICY
 from kova_auto.core.run import RunState, apply, opened
 from kova_auto.core.step import (
     Adjudicate,
@@ -38,12 +40,15 @@ from kova_auto.core.step import (
     AssembleContext,
     AwaitApproval,
     AwaitUntil,
+    AwaitWorkspace,
+    BeginAgain,
     CallModel,
     Execute,
     Finish,
     Recover,
     Refuse,
     Rest,
+    Resting,
     Step,
     next_step,
 )
@@ -97,11 +102,11 @@ def driven(request: RunRequested, draw: Draw) -> Iterator[Event]:
 
 def recorded(step: Step, state: RunState, now: datetime, draw: Draw) -> Iterator[Event]:
     """Yield the facts of one step, done by a worker that has just taken the run; nothing for a resting one."""
-    if not isinstance(step, AwaitApproval | AwaitUntil | Rest):
+    if not isinstance(step, Resting):
         died = bool(state.calling or (state.unsettled and state.unsettled.started and not state.unsettled.in_doubt))
         yield RunAcquired(at=now, epoch=state.epoch + 1, worker="one", lease_broken=died)
     match step:
-        case AwaitApproval() | AwaitUntil() | Rest():
+        case AwaitApproval() | AwaitUntil() | AwaitWorkspace() | Rest():
             return
         case AssembleContext():
             yield ContextAssembled(at=now, system="Be brief.", prompt=(TextPart(text="Look."),), tools=())
@@ -109,6 +114,9 @@ def recorded(step: Step, state: RunState, now: datetime, draw: Draw) -> Iterator
             yield from _model(iteration, state, now, draw)
         case Finish(outcome, answer, reason, partial):
             yield RunFinished(at=now, outcome=outcome, answer=answer, reason=reason, partial=partial)
+        case BeginAgain(end, not_before):
+            again = {"by": BY_POLICY, "not_before": not_before, "ended": end.outcome, "reason": end.reason}
+            yield RunRetried.model_validate({"at": now, "attempt": state.attempt + 1, **again})
         case _:
             yield from _call(step, now, draw)
 

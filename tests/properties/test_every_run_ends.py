@@ -13,11 +13,18 @@ from kova_auto.core.run import RunState, apply, opened
 from tests.properties.deeds import driven
 from tests.support import a_job, a_request
 
+ALL = ["rate_limit", "transient", "failed", "timed_out"]
 
-@given(st.data(), st.sampled_from(["deny", "suspend"]), st.none() | st.sampled_from(ApprovalLevel))
+
+@given(st.data(), st.sampled_from(["deny", "suspend"]), st.none() | st.sampled_from(ApprovalLevel), st.integers(0, 2))
 @settings(deadline=None, max_examples=150)
-def test_every_run_ends(data: st.DataObject, when_needed: str, level: ApprovalLevel | None) -> None:
-    job = a_job(limits={"iterations": 3}, approval={"when_needed": when_needed}, notify=[{"endpoint": "ci"}])
+def test_every_run_ends(data: st.DataObject, when_needed: str, level: ApprovalLevel | None, retries: int) -> None:
+    job = a_job(
+        limits={"iterations": 3},
+        approval={"when_needed": when_needed},
+        notify=[{"endpoint": "ci"}],
+        policy={"retry": {"attempts": retries, "on": ALL}},
+    )
     request = a_request(job=job, level=level)
     ended_rightly(reduce(apply, driven(request, data.draw), opened(request)))
 
@@ -28,4 +35,5 @@ def ended_rightly(state: RunState) -> None:
     assert all(call.result for call in state.calls.values())
     assert [owed.endpoint for owed in state.deliveries.values()] == ["ci"]
     assert state.finished.outcome is not Outcome.DONE or state.finished.answer.strip()
-    assert state.iteration <= 3
+    assert state.iteration - state.first_reply <= 3
+    assert state.attempt <= 1 + state.job.policy.retry.attempts

@@ -56,12 +56,13 @@ EVER = (timedelta(days=-400), timedelta(0), timedelta(seconds=1), timedelta(hour
 GAPS = st.sampled_from([0, 0, 1, 30, 3_600]).map(lambda seconds: timedelta(seconds=seconds))
 
 
-def a_telling_job(when_needed: str, iterations: int, denials: int) -> Job:
+def a_telling_job(when_needed: str, iterations: int, denials: int, retries: int) -> Job:
     """Return a job that owes something whenever it can."""
     return a_job(
         approval={"when_needed": when_needed, "notify": ["desk", "desk", "phone"]},
         notify=[{"endpoint": "ci"}, {"endpoint": "team", "when": "change"}, {"endpoint": "team", "when": ["done"]}],
         limits={"iterations": iterations, "denials": denials},
+        policy={"retry": {"attempts": retries, "on": ["rate_limit", "transient", "failed", "timed_out"]}},
     )
 
 
@@ -69,7 +70,9 @@ class Journal(RuleBasedStateMachine):
     """Write to one run as a worker, as others, and at random; the fold is kept beside the list."""
 
     @initialize(
-        job=st.builds(a_telling_job, st.sampled_from(["deny", "suspend"]), st.integers(1, 4), st.integers(1, 4)),
+        job=st.builds(
+            a_telling_job, st.sampled_from(["deny", "suspend"]), st.integers(1, 4), st.integers(1, 4), st.integers(0, 2)
+        ),
         level=st.none() | st.sampled_from(ApprovalLevel),
         staged=st.booleans(),
         blocked=st.sampled_from(["", "", "", "no model"]),
@@ -91,6 +94,7 @@ class Journal(RuleBasedStateMachine):
     def others_write(self, data: st.DataObject, gap: timedelta) -> None:
         self.now += gap
         events = [event for event in candidates(self.state, self.now) if isinstance(event, BY_OTHERS)]
+        events = [event for event in events if not ends(event)]
         if legal := [event for event in events if follows(self.state, event)]:
             self.write(data.draw(st.sampled_from(legal)))
 
@@ -110,7 +114,7 @@ class Journal(RuleBasedStateMachine):
     @precondition(lambda self: self.state.iteration - self.state.first_reply > 1)
     @rule(data=st.data())
     def it_is_stopped_or_ends(self, data: st.DataObject) -> None:
-        events = [event for event in candidates(self.state, self.now) if isinstance(event, ENDS)]
+        events = [event for event in candidates(self.state, self.now) if ends(event)]
         if legal := [event for event in events if follows(self.state, event)]:
             self.write(data.draw(st.sampled_from(legal)))
 
@@ -180,6 +184,11 @@ def ends_soon(state: RunState) -> bool:
     return (
         state.denials >= state.job.limits.denials or state.deaths > 0 or left_s(state, state.last_at or AGES_AGO) <= 0
     )
+
+
+def ends(event: Event) -> bool:
+    """Say whether a fact ends a run or an attempt of it, or wishes to."""
+    return isinstance(event, ENDS) or (isinstance(event, RunRetried) and event.ended is not None)
 
 
 AGES_AGO = datetime.fromisoformat("1970-01-01T00:00:00+00:00")

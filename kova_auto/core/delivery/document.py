@@ -103,6 +103,7 @@ def _facts(report: RunReport) -> list[tuple[str, str]]:
         ("Model", f"{report.model} ({SCRIPTED})" if report.scripted else report.model),
         ("Mode", f"{report.mode}, {report.level}"),
         ("Took", f"{spell_duration(report.duration_s)}, {count(report.iterations, 'iteration')}"),
+        ("Attempts", f"{report.attempts}" if report.attempts > 1 else ""),
         ("Tools", f"{count(report.tool_calls, 'call')}, {len(report.denied)} denied"),
         ("Tokens", f"{tokens}" if tokens else ""),
         ("Cost", f"{cost:.4f} USD" if cost else ""),

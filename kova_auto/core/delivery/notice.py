@@ -45,6 +45,7 @@ class RunReport(Value):
     Attributes:
         level: What judged its calls: an automation level, or the approval level of an attended run.
         duration_s: Running time; suspended stretches do not count.
+        attempts: How many the run took; what is told is of the last, the tokens and their price are of all.
         tool_calls: All of them, the denied ones included.
         cost_usd: None where a price is not known.
         answer: The final answer in Markdown, or the last text before a limit.
@@ -69,6 +70,7 @@ class RunReport(Value):
     started_at: AwareDatetime | None = None
     finished_at: AwareDatetime
     duration_s: FiniteFloat = Field(default=0.0, ge=0)
+    attempts: int = Field(default=1, ge=1)
     iterations: int = 0
     tool_calls: int = 0
     denied: tuple[Denial, ...] = ()

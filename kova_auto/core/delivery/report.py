@@ -61,6 +61,7 @@ def report_of(state: RunState) -> RunReport:
         started_at=state.started_at,
         finished_at=state.finished_at,
         duration_s=state.ran_s,
+        attempts=state.attempt,
         iterations=len(replies),
         tool_calls=len(calls),
         denied=tuple(_denial(call) for call in calls if _is_denied(call)),

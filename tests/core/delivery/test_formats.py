@@ -97,6 +97,7 @@ def test_the_standard_message_holds_the_whole_report() -> None:
             "started_at": "2026-12-01T07:00:00Z",
             "finished_at": "2026-12-01T07:01:00Z",
             "duration_s": 60.5,
+            "attempts": 1,
             "iterations": 3,
             "tool_calls": 4,
             "denied": [{"tool": "write", "reason": "read-only runs do not write"}],
