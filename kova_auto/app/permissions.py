@@ -177,6 +177,7 @@ class Permissions:
         yield from (Place(path, "where the settings lie", closed=True) for path in house.control if path != house.data)
         yield from (Place(path, "where job files lie", closed=False) for path in house.job_dirs)
         yield from (Place(path, "where keys or settings are kept", closed=True) for path in house.secret)
+        yield from (Place(path, "where programs that are run lie", closed=True) for path in house.toolchains)
         yield from places_of_system()
         for other in dict.fromkeys((*self.workspaces(), *self.files.workspaces())):
             if other != own:

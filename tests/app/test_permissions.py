@@ -48,7 +48,7 @@ def home(tmp_path: Path) -> Home:
 
 
 def permissions(home: Home) -> Permissions:
-    environ = {"HOME": str(home.path), "PATH": os.defpath, **ALONE}
+    environ = {"HOME": str(home.path), "PATH": f"{os.defpath}:{home.path / 'tools' / 'bin'}", **ALONE}
     return permissions_of(load_settings(None, environ), environ)
 
 
@@ -189,7 +189,14 @@ def test_no_place_of_the_service_or_of_another_job_becomes_a_root(home: Home) ->
     other.mkdir(parents=True)
     (home.jobs / "other.toml").write_text(f'prompt = "x"\nworkspace = "{other}"\n')
     allowed_once = home.path / "src" / "third"
-    for place in (allowed_once, home.path / ".ssh", home.path / ".local" / "share" / "kova-auto", home.path / ".cache"):
+    programs = home.path / "tools" / "bin"
+    for place in (
+        allowed_once,
+        programs,
+        home.path / ".ssh",
+        home.path / ".local" / "share" / "kova-auto",
+        home.path / ".cache",
+    ):
         place.mkdir(parents=True)
     known = permissions(home)
     known.remember(allowed_once, RULES)
@@ -205,6 +212,8 @@ def test_no_place_of_the_service_or_of_another_job_becomes_a_root(home: Home) ->
         other,
         other.parent,
         allowed_once,
+        programs,
+        programs.parent,
         Path("/"),
         Path("/etc"),
     ]
