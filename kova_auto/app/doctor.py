@@ -87,7 +87,12 @@ def _allowed(settings: Settings, environ: Mapping[str, str], jobs: list[Job]) ->
 def _jobs(settings: Settings) -> tuple[list[Job], list[Finding]]:
     """Return the jobs, and what is wrong with files that are none."""
     try:
-        jobs, errors = load_jobs(settings.jobs_dir, timezone=settings.timezone, endpoints=tuple(settings.endpoints))
+        jobs, errors = load_jobs(
+            settings.jobs_dir,
+            timezone=settings.timezone,
+            endpoints=tuple(settings.endpoints),
+            calendars=settings.calendar_dates,
+        )
     except ConfigError as exc:
         return [], [Finding("job", "files", Mark.WARN, str(exc))]
     return jobs, [

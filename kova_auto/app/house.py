@@ -193,10 +193,10 @@ def _held(places: HousePlaces) -> Held:
 
 
 def _loader(settings: Settings) -> Callable[[Path], Job]:
-    names = tuple(settings.endpoints)
+    names, calendars = tuple(settings.endpoints), settings.calendar_dates
 
     def load(path: Path) -> Job:
-        return load_job(path, timezone=settings.timezone, endpoints=names)
+        return load_job(path, timezone=settings.timezone, endpoints=names, calendars=calendars)
 
     return load
 

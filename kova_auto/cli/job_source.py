@@ -70,7 +70,8 @@ class JobSource:
         """
         if self.settings is None:
             return load_job(path)
-        return load_job(path, timezone=self.settings.timezone, endpoints=self.settings.endpoints)
+        known = self.settings
+        return load_job(path, timezone=known.timezone, endpoints=known.endpoints, calendars=known.calendar_dates)
 
     def load_each(self, paths: Sequence[Path]) -> list[tuple[Path, Job | ConfigError]]:
         """Load several jobs; one that cannot be loaded is its error."""

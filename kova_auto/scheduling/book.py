@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from kova_auto.core.errors import ConfigError, JobFileError
@@ -17,6 +18,7 @@ from kova_auto.core.job import Job
 from kova_auto.core.ports import Clock
 from kova_auto.scheduling.jobfiles import SUFFIX, drawn_in, files_of, load_job
 from kova_auto.scheduling.stamps import Look, Stamp, is_young, look, stamp
+from kova_auto.scheduling.triggers import Calendars
 
 LOG = logging.getLogger(__name__)
 
@@ -40,7 +42,13 @@ class JobBook:
     """Know the jobs of one directory."""
 
     def __init__(
-        self, directory: Path, *, timezone: str, endpoints: Collection[str], clock: Clock | None = None
+        self,
+        directory: Path,
+        *,
+        timezone: str,
+        endpoints: Collection[str],
+        calendars: Calendars | None = None,
+        clock: Clock | None = None,
     ) -> None:
         """Begin with no jobs; `refresh` reads them.
 
@@ -48,9 +56,11 @@ class JobBook:
             directory: Where the job files are.
             timezone: For schedules that name none.
             endpoints: Names that a job may tell.
+            calendars: What a schedule may exclude.
             clock: The one by which files get their times; without it every file is taken to be written to its end.
         """
-        self._directory, self._timezone, self._endpoints, self._clock = directory, timezone, endpoints, clock
+        self._directory, self._clock = directory, clock
+        self._load_job = partial(load_job, timezone=timezone, endpoints=endpoints, calendars=calendars)
         self._entries: dict[JobName, Entry] | None = None
         self._seen: tuple[Mapping[JobName, Entry], Mapping[str, Stamp]] = {}, {}  # with nothing to be read
 
@@ -134,7 +144,7 @@ class JobBook:
         """Read a file; its stamp is from before that, so that what changes meanwhile is read again."""
         file, job, problem = Path(path), known.job if known else None, None
         try:
-            job = load_job(file, timezone=self._timezone, endpoints=self._endpoints)
+            job = self._load_job(file)
             named = files_of(job, Path(job.path))
         except JobFileError as exc:
             problem, named = exc, drawn_in(file)

@@ -14,7 +14,7 @@ from kova_auto.core.toml.places import Key
 from kova_auto.core.tool_names import check_tool_name
 from kova_auto.core.unsupported import unsupported
 from kova_auto.scheduling.draft import Draft
-from kova_auto.scheduling.triggers import ScheduleReading
+from kova_auto.scheduling.triggers import Calendars, ScheduleReading
 
 AUTO = "auto"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -35,12 +35,12 @@ def check_name(draft: Draft) -> None:
         draft.problems.add((), message, "rename the file")
 
 
-def check_schedule(draft: Draft) -> None:
-    """Check that the schedule's expressions, zone and instants can be read."""
+def check_schedule(draft: Draft, timezone: str, calendars: Calendars | None) -> None:
+    """Check that everything in the schedule can be read, and that it leaves an instant at which the job runs."""
     if draft.file.schedule is None:
         return
-    reading = ScheduleReading(draft.file.schedule)
-    reading.trigger()
+    reading = ScheduleReading(draft.file.schedule, timezone=timezone, calendars=calendars)
+    reading.timetable(draft.name)
     for key, problem in reading.problems:
         draft.problems.pass_on(("schedule", *key), problem)
 

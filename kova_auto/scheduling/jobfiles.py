@@ -25,19 +25,27 @@ from kova_auto.scheduling.checks import (
 )
 from kova_auto.scheduling.draft import Draft, read_draft
 from kova_auto.scheduling.parts import Parts, read_parts
+from kova_auto.scheduling.triggers import Calendars
 from kova_auto.settings.text import absolute
 
 SUFFIX: Final = ".toml"
 _NO_JOBS: Final = (".script.toml", "kova-auto.toml")  # scripts lie beside their jobs; settings may
 
 
-def load_job(path: Path, *, timezone: str = "UTC", endpoints: Collection[str] | None = None) -> Job:
+def load_job(
+    path: Path,
+    *,
+    timezone: str = "UTC",
+    endpoints: Collection[str] | None = None,
+    calendars: Calendars | None = None,
+) -> Job:
     """Read one job file.
 
     Args:
         path: Its stem is the job's name.
         timezone: For a schedule that names none.
         endpoints: Names that may be told; None where the settings are not known.
+        calendars: What a schedule may exclude; None where the settings are not known.
 
     Raises:
         JobFileError: Its text and `problems` name everything that is wrong, each with its line.
@@ -45,7 +53,7 @@ def load_job(path: Path, *, timezone: str = "UTC", endpoints: Collection[str] | 
     draft = read_draft(path)
     parts = read_parts(draft)
     check_name(draft)
-    check_schedule(draft)
+    check_schedule(draft, timezone, calendars)
     check_inputs(draft, parts.prompt)
     check_models(draft)
     check_permissions(draft)
@@ -57,7 +65,11 @@ def load_job(path: Path, *, timezone: str = "UTC", endpoints: Collection[str] | 
 
 
 def load_jobs(
-    directory: Path, *, timezone: str = "UTC", endpoints: Collection[str] | None = None
+    directory: Path,
+    *,
+    timezone: str = "UTC",
+    endpoints: Collection[str] | None = None,
+    calendars: Calendars | None = None,
 ) -> tuple[list[Job], list[JobFileError]]:
     """Read every job file of a directory, by name; those below it, scripts and hidden files are left alone.
 
@@ -68,7 +80,7 @@ def load_jobs(
     errors: list[JobFileError] = []
     for path in job_files(directory):
         try:
-            jobs.append(load_job(path, timezone=timezone, endpoints=endpoints))
+            jobs.append(load_job(path, timezone=timezone, endpoints=endpoints, calendars=calendars))
         except JobFileError as exc:
             errors.append(exc)
     return jobs, errors

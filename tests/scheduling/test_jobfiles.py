@@ -192,3 +192,35 @@ def test_a_job_is_found_by_name_or_by_file(tmp_path: Path) -> None:
     assert caught.value.sentence == (
         f"{tmp_path}: wanted the name of a job or a file, found no job 'traige' (did you mean triage?)"
     )
+
+
+def test_what_is_wrong_with_a_timetable_is_named_with_its_line(tmp_path: Path) -> None:
+    path = job_file(
+        tmp_path,
+        """
+        prompt = "x"
+        [schedule]
+        cron = "0 9 * * SAT"
+        start = 2027-01-01
+        end = 2026-01-01
+        exclude = { weekdays = ["SUN", "Samstag"], calendars = ["holidays"] }
+        """,
+    )
+    with pytest.raises(JobFileError) as caught:
+        load_job(path, calendars={"fairs": frozenset()})
+    found = [(problem.line, problem.key, problem.hint) for problem in caught.value.problems]
+    assert (6, "schedule.end", "the end is not included") in found
+    assert (7, "schedule.exclude.weekdays[1]", "one of MON, TUE, WED, THU, FRI, SAT, SUN") in found
+    assert (7, "schedule.exclude.calendars[0]", "known here: fairs") in found
+
+
+@pytest.mark.parametrize(("zone", "said"), [("UTC", True), ("Europe/Berlin", False)])
+def test_an_interval_that_is_always_excluded_is_found_in_the_zone_of_the_settings(
+    tmp_path: Path, zone: str, *, said: bool
+) -> None:
+    # In Berlin, what comes at 09:00 in winter comes at 10:00 in summer.
+    grid = 'every = "24h"\nanchor = "2026-01-01T09:00"\nexclude = { hours = ["09:00-10:00"] }'
+    path = job_file(tmp_path, f'prompt = ""\n[schedule]\n{grid}')
+    with pytest.raises(JobFileError) as caught:
+        load_job(path, timezone=zone)
+    assert ("found every one excluded" in str(caught.value)) is said
