@@ -9,7 +9,7 @@ Source: reference on scheduling, 2.3 "Semantics to implement".
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from difflib import get_close_matches
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -29,7 +29,6 @@ from kova_auto.core.schedule.fields import (
     parse_weekdays,
     wrong,
 )
-from kova_auto.core.schedule.mask import lowest
 from kova_auto.core.schedule.times import Times
 from kova_auto.core.schedule.zone import SECOND, Shift, locate, offsets_of, shift_at, to_instant, to_wall
 
@@ -178,7 +177,7 @@ def _nickname_hint(name: str) -> str:
 
 def _refuse_never(dates: Dates, day: str) -> None:
     """Refuse dates that no calendar holds."""
-    if dates.on_or_after(date(lowest(dates.years), 1, 1), _LAST_YEAR) is None:
+    if not dates.exist(_LAST_YEAR):
         wanted = "a day that exists in the months and years given"
         raise wrong(DAYS, wanted, day, "this would never fire; the last day of any month is L")
 

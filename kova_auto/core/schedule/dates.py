@@ -5,7 +5,7 @@ Weekdays count from Sunday = 0, as cron's do. Times of day and time zones are le
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final
 
@@ -23,6 +23,9 @@ _WHOLE: Final = tuple(span(1, length) for length in range(32))
 _LENGTHS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _SATURDAY: Final = 6
 _SUNDAY: Final = 0
+_CYCLE_YEARS: Final = 400
+"""After so many, dates fall on the same weekdays again."""
+_CYCLE: Final = span(0, _CYCLE_YEARS - 1)
 _KINDS_OF_YEAR: Final = 14
 """A calendar is told by the weekday of its first day and by whether it has a 29 February."""
 
@@ -48,6 +51,15 @@ class Dates:
     weeks: Mask
     last_weekdays: Mask
     needs_both: bool
+
+    def exist(self, last_year: int) -> bool:
+        """Say whether the calendar holds any of these dates to the end of `last_year`."""
+        folded, rest = 0, self.years & span(1, last_year)
+        while rest:
+            folded |= rest & _CYCLE
+            rest >>= _CYCLE_YEARS
+        one_cycle = replace(self, years=folded << _CYCLE_YEARS)
+        return one_cycle.on_or_after(date(_CYCLE_YEARS, 1, 1), 2 * _CYCLE_YEARS - 1) is not None
 
     def on_or_after(self, day: date, last_year: int) -> date | None:
         """Return the first covered date from `day` to the end of `last_year`, or None."""

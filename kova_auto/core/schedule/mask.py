@@ -14,7 +14,8 @@ def span(low: int, high: int, step: int = 1) -> Mask:
     """Return the numbers from `low` to `high`, both included, `step` apart."""
     if step == 1:
         return (2 << high) - (1 << low)
-    return sum(1 << number for number in range(low, high + 1, step))
+    count = len(range(low, high + 1, step))
+    return ((1 << step * count) - 1) // ((1 << step) - 1) << low  # the ones of a number to the base of 2 ** step
 
 
 def first_from(mask: Mask, low: int) -> int | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import islice
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from kova_auto.core.schedule.cron import Cron, parse_cron
@@ -124,8 +125,7 @@ class Spelled:
         return is_time and self.covers_date(wall.date())
 
 
-@dataclass(frozen=True)
-class Tick:
+class Tick(NamedTuple):
     """One look at a clock.
 
     Attributes:
@@ -142,18 +142,18 @@ def look_at_the_clock(zone: ZoneInfo, start: datetime, ticks: int, tick: timedel
     """Look at the clock of `zone` at each of the `ticks` after `start`."""
     found: list[Tick] = []
     shown: set[datetime] = set()
+    longest = tick + timedelta(hours=3)
     instant = start - timedelta(hours=3)  # early enough to know which walls are shown for the second time
     wall = _wall(instant, zone)
     while instant < start + ticks * tick:
         before, instant = wall, instant + tick
         wall = _wall(instant, zone)
-        missing = wall - before - tick
-        news = [] if wall in shown else [wall]
-        if timedelta(0) < missing < timedelta(hours=3):
-            news += [before + tick * step for step in range(1, missing // tick + 1)]
+        news: tuple[datetime, ...] = () if wall in shown else (wall,)
+        if tick < wall - before < longest:
+            news = tuple(before + tick * step for step in range(1, (wall - before) // tick + 1))
         shown.add(wall)
         if instant > start:
-            found.append(Tick(instant, wall, tuple(news)))
+            found.append(Tick(instant, wall, news))
     return found
 
 
@@ -170,4 +170,5 @@ def watch_the_clock(spelled: Spelled, zone: ZoneInfo, start: datetime, ticks: in
 
 
 def _wall(instant: datetime, zone: ZoneInfo) -> datetime:
-    return instant.astimezone(zone).replace(tzinfo=None, fold=0)
+    local = instant.astimezone(zone)
+    return datetime.combine(local.date(), local.time().replace(fold=0) if local.fold else local.time())
