@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kova_auto.cli import calendar
 from kova_auto.cli.asking import change, person
 from kova_auto.cli.frame import FAILED, new_app
 from kova_auto.cli.instants import named
@@ -60,6 +61,12 @@ _PAUSE = """\
 Let a job's schedule rest until it is resumed: its instants are skipped, each with its row.
 
 A run that is going on is left alone, and kova-auto run JOB runs it all the same.
+"""
+_RESUME = """\
+Let a paused job's schedule go on, from its next instant.
+
+What was skipped meanwhile stays so; with --catch-up it is treated as if no service had run: policy.missed,
+missed_window and missed_max say what still runs.
 """
 _SCHEMA = """\
 Write the JSON Schema of job files, for editors.
@@ -188,8 +195,9 @@ def new(
 def pause(
     job: JobArgument,
     *,
-    reason: Annotated[
-        str, typer.Option(metavar="TEXT", help="Why; it is shown with the job.", show_default=False)
+    note: Annotated[
+        str,
+        typer.Option("--note", "--reason", metavar="TEXT", help="Why; it is shown with the job.", show_default=False),
     ] = "",
     config: ConfigOption = None,
 ) -> None:
@@ -198,26 +206,34 @@ def pause(
     name = JobSource(settings).paths([job])[0].stem
 
     async def question(control: Control) -> Pause:
-        return await control.pause_job(name, person(), reason)
+        return await control.pause_job(name, person(), note)
 
     change(settings, question, kind="jobs")
     say(f"{name} is paused: its instants are skipped until kova-auto jobs resume {name}")
 
 
-@app.command("resume", help="Let a paused job's schedule go on, from its next instant; nothing is caught up with.")
-def resume(job: JobArgument, *, config: ConfigOption = None) -> None:
+@app.command("resume", help=_RESUME, short_help="Let a paused job's schedule go on.")
+def resume(
+    job: JobArgument,
+    *,
+    catch_up: Annotated[
+        bool, typer.Option("--catch-up", help="Catch up with what was skipped, as policy.missed says.")
+    ] = False,
+    config: ConfigOption = None,
+) -> None:
     """Let a schedule go on."""
     settings = settings_of(config)
     name = JobSource(settings).paths([job])[0].stem
 
     async def question(control: Control) -> Pause | None:
-        return await control.resume_job(name, person())
+        return await control.resume_job(name, person(), catch_up=catch_up)
 
     rested = change(settings, question, kind="jobs")
     if rested is None:
         say(f"{name} was not paused.")
     else:
-        say(f"{name} goes on; it was {one_line(spell_pause(rested, parse_zone(settings.timezone)), 400)}")
+        also = ", and catches up with what it skipped" if catch_up else ""
+        say(f"{name} goes on{also}; it was {one_line(spell_pause(rested, parse_zone(settings.timezone)), 400)}")
 
 
 @app.command("schema", help=_SCHEMA)
@@ -226,6 +242,9 @@ def schema() -> None:
     from kova_auto.cli.templates import job_schema
 
     say_json(job_schema())
+
+
+app.command("calendar", help=calendar.HELP, short_help=calendar.SHORT)(calendar.show_calendar)
 
 
 def _following(row: JobRow, job: Job) -> str:

@@ -109,7 +109,7 @@ def test_a_job_on_postgresql_is_paused_as_well(scene: Scene, postgres: PostgresS
     scene.settings('database = { file = "place" }\n')
     (scene.config / "place").write_text(postgres.new_database())
     scene.scripted("look", "[[turns]]\ntext = 'Hello.'\n", 'schedule.cron = "0 7 * * *"\n')
-    scene.run("jobs", "pause", "look", "--reason", "not now")
+    scene.run("jobs", "pause", "look", "--note", "not now")
 
     (listed,) = json.loads(scene.run("jobs", "list", "--json").stdout)
     assert (listed["next_at"], listed["paused"]["reason"]) == (None, "not now")
