@@ -263,7 +263,7 @@ def _asking(state: RunState, call: CallState, now: datetime) -> Step:
         if expires and now >= expires:
             return AnswerForNobody(call.call.id, NOBODY, "nobody answered in time", goes_on=asks)
         if (owed := state.unreached(call)) and state.job.approval.on_unreachable == "deny":
-            note = f"nobody could be asked: {owed.endpoint} answered {owed.detail or owed.result}"
+            note = f"nobody could be asked: {owed.endpoint}: {owed.detail or owed.result}"
             return AnswerForNobody(call.call.id, UNREACHED, note, goes_on=asks)
         return AwaitApproval(call.call.id, expires)
     if state.request.level is None and state.job.approval.when_needed == "deny" and not asks:

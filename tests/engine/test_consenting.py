@@ -189,7 +189,7 @@ async def test_where_nobody_can_be_asked_the_call_is_refused_at_once_and_others_
     await _refused_by(stage, "desk")
 
     assert await stage.advance(*ONE) is Advanced.DONE
-    why = "nobody could be asked: desk answered HTTP 500."
+    why = "nobody could be asked: desk: HTTP 500."
     refused = f"This call needs a person's approval, and it was refused because {why}"
     assert await told(stage, FIRST) == (ResultStatus.DENIED, refused)
     owed = (await stage.journal.load(RUN)).deliveries.values()
