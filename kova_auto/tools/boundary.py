@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Protocol
 
 _SYS_OPENAT2 = 437
@@ -244,6 +243,6 @@ def real_path(fd: int) -> str | None:
     if sys.platform == "darwin":
         return os.fsdecode(fcntl.fcntl(fd, fcntl.F_GETPATH, b"\0" * 1024).rstrip(b"\0"))
     try:
-        return str(Path(f"/proc/self/fd/{fd}").readlink())
+        return os.readlink(f"/proc/self/fd/{fd}")  # noqa: PTH115  # A path's parts are not asked for.
     except OSError:
         return None

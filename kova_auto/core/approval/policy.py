@@ -9,6 +9,7 @@ import hashlib
 import json
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from functools import lru_cache
 from typing import Literal
 
 from kova_auto.core.approval.levels import ApprovalLevel, Mode
@@ -93,9 +94,14 @@ class Policy:
 def policy_hash(policy: Policy) -> str:
     """Return the SHA-256 of the policy's canonical JSON, in hexadecimal; the same in every process."""
     if not policy.digest:
-        text = json.dumps({"v": HASH_VERSION} | _plain(policy), sort_keys=True, separators=(",", ":"), default=_plain)
-        object.__setattr__(policy, "digest", hashlib.sha256(text.encode()).hexdigest())
+        object.__setattr__(policy, "digest", _digest(policy))
     return policy.digest
+
+
+@lru_cache(maxsize=256)  # The runs of a job are under equal policies.
+def _digest(policy: Policy) -> str:
+    text = json.dumps({"v": HASH_VERSION} | _plain(policy), sort_keys=True, separators=(",", ":"), default=_plain)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _plain(value: Policy | Grants | Grant) -> dict[str, object]:
