@@ -145,7 +145,7 @@ def _request(state: RunState, call: CallState) -> ApprovalNotice:
         remembers=tuple(spell_standing(approval.offer)),
         no_offer=approval.no_offer,
         proposes=tuple(spell_standing(approval.proposed)),
-        overwrites=tuple(target.path for target in approval.targets if target.content),
+        overwrites=tuple(visible(target.path) for target in approval.targets if target.content),
         scripted=state.request.scripted,
         requested_at=approval.at,
         expires_at=approval.expires_at,

@@ -7,34 +7,34 @@ import json
 from pydantic import JsonValue
 
 from kova_auto.core.approval.levels import Ruling
+from kova_auto.core.consent import Target
 from kova_auto.core.delivery.notice import ApprovalNotice
 from kova_auto.core.delivery.report import LONGEST_ARGUMENTS, notice_of
-from kova_auto.core.run import RunState
-from tests.core.facts import FIRST, answered, asked, begun, judged, run_of
+from kova_auto.core.ids import blob_hash
+from tests.core.facts import answered, asked, begun, judged, run_of
 from tests.support import a_job, call, says
 
 
-def told_of(**args: JsonValue) -> str:
-    asks = [*begun(), *answered(says("Hm.", call("bash", **args))), judged(Ruling.ASK), asked()]
+def told_of(*targets: Target, **args: JsonValue) -> ApprovalNotice:
+    request = asked().model_copy(update={"targets": targets})
+    asks = [*begun(), *answered(says("Hm.", call("bash", **args))), judged(Ruling.ASK), request]
     state = run_of(asks, job=a_job(approval={"when_needed": "suspend", "notify": ["ci"]}))
-    return _arguments(state)
-
-
-def _arguments(state: RunState) -> str:
-    assert state.call(FIRST).awaits_person
     notice = notice_of(state, next(iter(state.deliveries.values())))
     assert isinstance(notice, ApprovalNotice)
-    return notice.arguments
+    return notice
 
 
 def test_what_acts_or_hides_on_a_screen_is_spelled_out() -> None:
-    assert told_of(command="ls \u202e\x1b[2J\u200b ü\n日") == '{\n  "command": "ls \\u202e\\u001b[2J\\u200b ü\\n日"\n}'
+    told = told_of(Target(path="/srv/\u202egpj.exe", content=blob_hash(b"")), command="ls \u202e\x1b[2J\u200b ü\n日")
+
+    assert told.overwrites == (r"/srv/\u202egpj.exe",)
+    assert told.arguments == '{\n  "command": "ls \\u202e\\u001b[2J\\u200b ü\\n日"\n}'
 
 
 def test_arguments_that_are_too_long_to_be_sent_say_how_much_is_missing() -> None:
     command = f"echo {'a' * 3000}; rm -rf /"
     whole = json.dumps({"command": command}, indent=2)
 
-    head, mark = told_of(command=command).rsplit("\n", 1)
+    head, mark = told_of(command=command).arguments.rsplit("\n", 1)
     assert head == whole[:LONGEST_ARGUMENTS]
     assert mark == f"[… {len(whole) - LONGEST_ARGUMENTS} more characters: kova-auto approvals show says all of it]"
