@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from kova_auto.app.control import RunAsk
 from kova_auto.app.past import Past
@@ -50,22 +51,34 @@ class Opening:
     permissions: Permissions
     loader: Callable[[Path], Job]
 
-    async def of_occurrence(self, job: Job, nominal_at: datetime) -> RunRequested:
+    async def of_occurrence(
+        self,
+        job: Job,
+        nominal_at: datetime,
+        due_at: datetime | None = None,
+        given: Mapping[str, str] = MappingProxyType({}),
+    ) -> RunRequested:
         """Return what opens the run of a job for an instant of its schedule.
 
         What it lacks blocks the run and is told like any result. A job whose script would have to be played lacks a
         model, unless it says that it may: nobody asked for it.
+
+        Args:
+            job: The job.
+            nominal_at: The instant.
+            due_at: When the run was to begin, if that is another.
+            given: Values of inputs that the job may declare; each is cut to what it may hold.
         """
         now = self.clock.now()
         try:
-            inputs, chain = inputs_of(job, {}), await self.past.chain(job, now, self.pinning)
+            inputs, chain = inputs_of(job, _fitting(job, given)), await self.past.chain(job, now, self.pinning)
         except ConfigError as exc:
             inputs, chain = {}, Chain(lacks=str(exc))
         if chain.scripted and not job.allow_scripted:
             chain = Chain(lacks=_UNASKED)
         opened = await self._event(run_id(JobName(job.name), nominal_at), job, chain, inputs, Origin.SCHEDULE)
         spent = await self.past.spent_usd(job, now)
-        instants = {"nominal_at": nominal_at, "due_at": nominal_at, "next_at": _next_at(job, nominal_at)}
+        instants = {"nominal_at": nominal_at, "due_at": due_at or nominal_at, "next_at": _next_at(job, nominal_at)}
         return opened.model_copy(update={**instants, "day_spent_usd": spent})
 
     async def of_request(self, ask: RunAsk) -> RunRequested:
@@ -128,6 +141,11 @@ def _next_at(job: Job, nominal_at: datetime) -> datetime | None:
     """Return when the schedule fires next; only further attempts want to know, and looking takes time."""
     trigger = trigger_of(job) if job.policy.retry.attempts else None
     return next_fire(trigger, nominal_at) if trigger else None
+
+
+def _fitting(job: Job, given: Mapping[str, str]) -> dict[str, str]:
+    """Return the values that a job declares inputs for, none longer than it may be."""
+    return {name: given[name][: declared.max_length] for name, declared in job.inputs.items() if name in given}
 
 
 def _model_name(job: Job, chain: Chain) -> str:

@@ -5,21 +5,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Awaitable
 from datetime import timedelta
 
 from kova_auto.app.house import House
 from kova_auto.core.delivery.document import count
 from kova_auto.core.errors import JournalBusyError, JournalError, UnknownRunError
+from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import RunId
+from kova_auto.core.job import Job
 from kova_auto.core.owed import OPEN
 from kova_auto.core.state import Execution, RunState
 from kova_auto.core.view import RunRow
 from kova_auto.engine.backends.embedded import Embedded
 from kova_auto.engine.bells import Ear, heard
 from kova_auto.engine.dispatch import Advance, Advanced
-from kova_auto.scheduling.alarm import AlarmClock
+from kova_auto.scheduling.alarm import AlarmClock, relay
 from kova_auto.scheduling.book import JobBook
 from kova_auto.scheduling.catching_up import CatchUp
+from kova_auto.scheduling.means import Means, Occasion, Opening
 from kova_auto.scheduling.scheduler import Scheduler
 from kova_auto.scheduling.watch import watch
 
@@ -42,9 +46,10 @@ async def serve(house: House, stop: asyncio.Event, *, drain: timedelta = DRAIN) 
     scheduler = _scheduler(house, book)
     engine = Embedded(house.store.views, house.clock, house.bells)
     alarm.start()
-    with house.bells.hung(Ear.WORK) as bell:
+    with house.bells.hung(Ear.WORK) as bell, house.bells.hung(Ear.WORK) as ended:
         loops = [
             asyncio.create_task(scheduler.serve(alarm, stop), name="schedule"),
+            asyncio.create_task(relay(ended, alarm.rang, stop), name="ends of runs"),
             asyncio.create_task(watch(book.has_changed, alarm.rang, stop), name="job files"),
             asyncio.create_task(
                 engine.serve(_advancing(house), slots=house.settings.max_concurrent_runs, stop=stop), name="runs"
@@ -79,8 +84,13 @@ async def _sweep(house: House) -> None:
 
 def _book(house: House) -> JobBook:
     settings = house.settings
-    names = tuple(settings.endpoints)
-    return JobBook(settings.jobs_dir, timezone=settings.timezone, endpoints=names, clock=house.clock)
+    return JobBook(
+        settings.jobs_dir,
+        timezone=settings.timezone,
+        endpoints=tuple(settings.endpoints),
+        calendars=settings.calendar_dates,
+        clock=house.clock,
+    )
 
 
 def _scheduler(house: House, book: JobBook) -> Scheduler:
@@ -88,13 +98,18 @@ def _scheduler(house: House, book: JobBook) -> Scheduler:
     gently = CatchUp(at_once=settings.catch_up_per_start, spacing=settings.catch_up_spacing)
     return Scheduler(
         book,
-        store.ledger,
-        store.views,
-        house.clock,
-        house.opening.of_occurrence,
-        house.bells.work,
+        Means(
+            store.ledger, store.views, store.journal, house.clock, _opening(house), house.bells.work, house.bells.asked
+        ),
         catch_up=gently,
     )
+
+
+def _opening(house: House) -> Opening:
+    def opening(job: Job, occasion: Occasion) -> Awaitable[RunRequested]:
+        return house.opening.of_occurrence(job, occasion.nominal_at, occasion.due_at, dict(occasion.given))
+
+    return opening
 
 
 def _advancing(house: House) -> Advance:

@@ -18,11 +18,13 @@ DeliveryId = NewType("DeliveryId", str)
 BlobHash = NewType("BlobHash", str)
 
 _STAMP = "%Y%m%dT%H%M%SZ"
+_FINE_STAMP = "%Y%m%dT%H%M%S.%fZ"
 
 
 def run_id(job: JobName, nominal: datetime) -> RunId:
-    """Return the id of the one run of `job` for the nominal instant."""
-    return RunId(f"{job}@{nominal.astimezone(UTC):{_STAMP}}")
+    """Return the id of the one run of `job` for the nominal instant, which may be the end of another run."""
+    stamp = _FINE_STAMP if nominal.microsecond else _STAMP
+    return RunId(f"{job}@{nominal.astimezone(UTC):{stamp}}")
 
 
 def requested_run_id(job: JobName, asked_at: datetime, key: str) -> RunId:

@@ -6,6 +6,7 @@ Its own cron trigger, job store and misfire rules are never used: the truth is t
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from datetime import UTC, datetime, timedelta
 
@@ -16,6 +17,7 @@ from apscheduler.triggers.date import DateTrigger
 
 LOGGER = logging.getLogger("apscheduler")
 _ALARM = "alarm"
+RELAYED_EVERY_S = 0.2
 
 
 class AlarmClock:
@@ -50,3 +52,20 @@ class AlarmClock:
 
     async def _ring(self) -> None:
         self.rang.set()
+
+
+async def relay(bell: asyncio.Event, rang: asyncio.Event, stop: asyncio.Event) -> None:
+    """Have the alarm ring whenever a bell does, as when a run has ended, but only so often; until `stop` is set.
+
+    Args:
+        bell: Rung once more at the end.
+        rang: What the alarm sets.
+        stop: Ends it.
+    """
+    while not stop.is_set():
+        await bell.wait()
+        bell.clear()
+        rang.set()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(RELAYED_EVERY_S):
+                await stop.wait()

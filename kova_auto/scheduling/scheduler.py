@@ -7,31 +7,33 @@ but the lateness.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Final, Protocol
 
-from kova_auto.core.day import BUDGET, day_is_spent, say_spent
 from kova_auto.core.errors import KovaError
-from kova_auto.core.event import RunRequested
-from kova_auto.core.holding import said_busy
 from kova_auto.core.ids import JobName, RunId
-from kova_auto.core.job import Job
-from kova_auto.core.ledger import Ledger, Occurrence
-from kova_auto.core.pausing import PAUSED, pauses
-from kova_auto.core.ports import Clock, Views
-from kova_auto.core.schedule.occurrences import Due, Plan, is_due, plan
-from kova_auto.core.schedule.triggers import Trigger, next_fire
+from kova_auto.core.ledger import Occurrence
+from kova_auto.core.pausing import PAUSED
+from kova_auto.core.schedule.occurrences import Plan, plan
+from kova_auto.core.schedule.triggers import AfterTrigger
+from kova_auto.core.view import RunRow
+from kova_auto.scheduling import resting
 from kova_auto.scheduling.book import JobBook
 from kova_auto.scheduling.catching_up import CatchUp, Gate
-from kova_auto.scheduling.triggers import trigger_of
+from kova_auto.scheduling.claiming import Claim, gated, write
+from kova_auto.scheduling.lateness import look_for_late
+from kova_auto.scheduling.means import Means
+from kova_auto.scheduling.resting import Rests
+from kova_auto.scheduling.roster import Roster, Scheduled
+from kova_auto.scheduling.triggering import OVERLOOKED, Occurred, after_ends, at_start, is_startup
+from kova_auto.scheduling.triggers import Calendars
+from kova_auto.scheduling.waiting import Waiting
 
 LOG = logging.getLogger(__name__)
-
-Opening = Callable[[Job, datetime], Awaitable[RunRequested]]
+AGAIN: Final = timedelta(seconds=15)
+_DAY: Final = timedelta(days=1)
 
 
 class Alarm(Protocol):
@@ -43,212 +45,207 @@ class Alarm(Protocol):
         """Ring then, or after the longest sleep, whichever comes first."""
 
 
-@dataclass(slots=True)
-class _Schedule:
-    """Hold a job's schedule as the last pass saw it.
-
-    Attributes:
-        key: Its hash.
-        after: The pass after which it appeared, or was edited; None for what the first pass found.
-        begun: Its cursor is where it should be.
-    """
-
-    key: str
-    trigger: Trigger | None
-    after: datetime | None
-    begun: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Late:
-    """Hold what a job has to catch up with."""
-
-    job: Job
-    key: str
-    cursor: datetime
-    due: Plan
-
-
 class Scheduler:
     """Keep the schedule of a directory of jobs."""
 
-    def __init__(
-        self,
-        book: JobBook,
-        ledger: Ledger,
-        views: Views,
-        clock: Clock,
-        opening: Opening,
-        ring: Callable[[], None],
-        *,
-        catch_up: CatchUp,
-    ) -> None:
+    def __init__(self, book: JobBook, means: Means, *, catch_up: CatchUp, calendars: Calendars | None = None) -> None:
         """Take what a pass needs.
 
         Args:
             book: The job files.
-            ledger: Cursors and occurrences.
-            views: Says which runs of a job have not finished, and whether its last one lets it rest.
-            clock: Tells now.
-            opening: Returns the event that opens the run of a job for a nominal instant.
-            ring: Wakes the engine, once runs were opened.
+            means: All else.
             catch_up: How gently jobs catch up with what was missed.
+            calendars: Of the settings.
         """
-        self._book, self._ledger, self._views, self._clock = book, ledger, views, clock
-        self._opening, self._ring = opening, ring
-        self._schedules: dict[JobName, _Schedule] = {}
-        self._last_pass: datetime | None = None
-        self._gate = Gate(views, catch_up)
+        self._means = means
+        self._roster = Roster(book, means.ledger, calendars)
+        self._waiting = Waiting(means, self._roster)
+        self._gate = Gate(means.views, catch_up)
+        self._late: dict[JobName, datetime] = {}
+        self._again: set[JobName] = set()
+        self._starting: set[JobName] | None = None
+        self._started: tuple[datetime, datetime | None] | None = None
+        self._seen_until: datetime | None = None
+        self._unsettled: set[JobName] = set()
+        self._pending: Sequence[Occurrence] = ()
+        self._rests: Rests | None = None
 
     async def serve(self, alarm: Alarm, stop: asyncio.Event) -> None:
         """Make a pass whenever the alarm rings, until `stop` is set and the alarm rung."""
         while not stop.is_set():
             next_at = await self.tick()
-            alarm.set(next_at, self._clock.now())
+            alarm.set(next_at, self._means.clock.now())
             await alarm.rang.wait()
             alarm.rang.clear()
 
     async def tick(self) -> datetime | None:
-        """Make one pass: open what is due; return the next instant at which anything falls due."""
-        now = self._clock.now()
-        jobs = self._refresh()
-        late = [found for name, job in jobs.items() if (found := await self._look_after(name, job))]
-        again_at = await self._catch_up(late)
-        self._last_pass = now
-        triggers = [schedule.trigger for schedule in self._schedules.values() if schedule.trigger]
-        following = (
-            next_fire(trigger, now) for trigger in triggers
-        )  # What came during the pass is to be seen at once.
-        return min((instant for instant in (again_at, *following) if instant), default=None)
-
-    async def _look_after(self, name: JobName, job: Job) -> _Late | None:
-        """Keep up with one job, whatever is wrong with others; return what it has to catch up with."""
+        """Make one pass: open what is due; return the next instant at which there is anything to do."""
         try:
-            return await self._keep_up(job, self._schedules[name])
+            return await self._pass(self._means.clock.now())
         except KovaError as exc:
-            LOG.warning("the schedule of %s waits: %s", name, exc)
-        except Exception:  # As in engine/service.py: a pass must not end for all.
-            LOG.exception("the schedule of %s waits: a failure that nobody foresaw", name)
-        return None
+            LOG.warning("the schedule waits: %s", exc)
+        except Exception:  # As in engine/service.py: the service must not end for this.
+            LOG.exception("the schedule waits: a failure that nobody foresaw")
+        return self._means.clock.now() + AGAIN
 
-    async def _catch_up(self, late: Sequence[_Late]) -> datetime | None:
-        """Let jobs catch up, the oldest instant first; return when that goes on, where some have to wait."""
-        for one in sorted(late, key=lambda late: (late.due.due[0].nominal_at, late.job.name)):
-            try:
-                if opens_at := await self._gate.opens_at(self._clock.now()):
-                    return opens_at
-                runs = await self._claim(one.job, one.key, one.cursor, one.due)
-            except KovaError as exc:
-                LOG.warning("the schedule of %s waits: %s", one.job.name, exc)
-            else:
-                self._gate.passed(runs, self._clock.now())
-        return None
+    async def _pass(self, now: datetime) -> datetime | None:
+        if self._started is None:
+            second = now.replace(microsecond=0)
+            self._started = second, await self._means.ledger.started(second)
+        fresh = await self._roster.refresh(now)
+        self._rests, self._pending = None, await self._means.ledger.pending()
+        await self._after_rests()
+        await self._on_the_clock(now)
+        looks = [await self._catch_up()]
+        await self._after_others(fresh, now)
+        await self._at_start(fresh)
+        if pending := await self._means.ledger.pending():
+            looks.append(await self._waiting.look(pending, (await self._look_at_rests()).paused))
+        looks.append(await look_for_late(self._means))
+        unsettled = self._again or self._starting or self._unsettled
+        looks += [self._roster.next_at(), self._means.clock.now() + AGAIN if unsettled else None]
+        return min((at for at in looks if at), default=None)
 
-    def _refresh(self) -> dict[JobName, Job]:
-        """Read what has changed; forget the schedules of jobs that are gone."""
-        try:
-            self._book.refresh()
-        except KovaError as exc:
-            LOG.warning("the job files could not be read: %s", exc)
-        except Exception:  # What is known goes on.
-            LOG.exception("the job files could not be read: a failure that nobody foresaw")
-        jobs = {JobName(job.name): job for job in self._book.jobs}
-        self._schedules = {name: self._schedule(name, job) for name, job in jobs.items()}
-        return jobs
+    async def _look_at_rests(self) -> Rests:
+        """Return which schedules rest, as it was when this pass asked first."""
+        if self._rests is None:
+            self._rests = await Rests.look(self._means)
+        return self._rests
 
-    def _schedule(self, name: JobName, job: Job) -> _Schedule:
-        """Return a job's schedule, parsed once for each version of it."""
-        known, key = self._schedules.get(name), schedule_hash(job)
-        return known if known and known.key == key else _Schedule(key, trigger_of(job), self._last_pass)
+    async def _after_rests(self) -> None:
+        """Catch up with rests whose end asked for that."""
+        for mark in [mark for mark in await self._means.ledger.marks() if mark.catch_up and not mark.paused]:
+            if scheduled := self._roster.get(mark.job):
+                with self._means.grumbles.about(mark.job, self._means.clock.now()):
+                    await resting.catch_up(self._means, scheduled, mark, self._waits(mark.job))
 
-    async def _keep_up(self, job: Job, schedule: _Schedule) -> _Late | None:
-        """Claim what is due, unless it catches up: that is returned, and left for when it may."""
-        if schedule.trigger is None:
-            return None
-        now, name, late = self._clock.now(), JobName(job.name), None
-        cursor = await self._ledger.cursor(name, schedule.key)
-        if cursor is None or await self._is_stale(name, schedule, cursor):
-            await self._ledger.claim(name, schedule.key, was=cursor, cursor=now)
-        elif is_due(schedule.trigger, cursor, now):
-            running = len(await self._views.runs(job=name, unfinished=True, limit=1000))
-            busy = said_busy(await self._views.holds(), job)
-            due = plan(schedule.trigger, cursor, now, job.policy, running=running, busy=busy)
-            if name in pauses(await self._ledger.marks(), await self._views.pausing()):
-                due = due.skipped(PAUSED)
-            if due.catches_up(now, job.policy):
-                late = _Late(job, schedule.key, cursor, due)
-            else:
-                await self._claim(job, schedule.key, cursor, due)
-        schedule.begun = True
-        return late
+    async def _on_the_clock(self, now: datetime) -> None:
+        """Look after every job that is due, one after the other, and let others work in between."""
+        again, self._again = self._again, set()
+        missed = [scheduled for name in again if (scheduled := self._roster.get(name))]
+        for scheduled in _once((*self._roster.take(now), *missed, *self._roster.ahead(now))):
+            name = scheduled.name
+            self._again.add(name)
+            with self._means.grumbles.about(name, self._means.clock.now()):
+                await self._keep_up(scheduled, gently=True)
+                self._again.discard(name)
+            await asyncio.sleep(0)
 
-    async def _is_stale(self, name: JobName, schedule: _Schedule, cursor: datetime) -> bool:
-        """Say whether the job had another schedule, or none, since the cursor was moved: this one begins now."""
-        if schedule.begun:
-            return False
-        if schedule.after:
-            return cursor < schedule.after
-        newest = await self._ledger.occurrences(name, limit=1)
-        return any(row.schedule != schedule.key and row.nominal_at > cursor for row in newest)
-
-    async def _claim(self, job: Job, key: str, cursor: datetime, due: Plan) -> Sequence[RunId]:
-        """Write down what is due and open its runs, unless somebody else was first; return what was opened."""
-        name = JobName(job.name)
-        opened = await self._write(job, key, cursor, due, {})
-        if opened is None and await self._ledger.cursor(name, key) == cursor:
-            # No other scheduler was first: an instant has its row from when the clock was wrong.
-            there = {row.nominal_at: row for row in await self._ledger.occurrences(name, limit=10_000)}
-            opened = await self._write(job, key, cursor, due, there)
+    async def _keep_up(self, scheduled: Scheduled, *, gently: bool) -> Sequence[RunId]:
+        """Claim what is due, unless it catches up and is to wait for when it may; return the runs that were opened."""
+        now, name = self._means.clock.now(), scheduled.name
+        cursor = await self._means.ledger.cursor(name, scheduled.key)
+        if cursor is None:
+            return ()
+        scheduled.cursor = cursor
+        found = plan(scheduled.timetable, cursor, now, scheduled.job.policy)
+        if found.cursor == cursor and not found.due:
+            self._late.pop(name, None)
+            self._roster.put(scheduled)
+            return ()
+        if any(item.runs for item in found.due) and await self._is_to_rest(scheduled):
+            found = found.skipped(PAUSED)
+        passed = await gated(self._means, scheduled.job, found.due, self._waits(name))
+        if gently and Plan(found.cursor, passed.due).catches_up(now, scheduled.job.policy):
+            self._late[name] = found.due[0].nominal_at
+            self._roster.put(scheduled, found.cursor)
+            return ()
+        self._late.pop(name, None)
+        opened = await write(self._means, Claim(scheduled, cursor, found.cursor, passed))
+        if opened is not None:
+            scheduled.cursor = found.cursor
+        self._roster.put(scheduled)
+        await self._enough(scheduled, opened)
         return opened or ()
 
-    async def _write(
-        self, job: Job, key: str, cursor: datetime, due: Plan, there: Mapping[datetime, Occurrence]
-    ) -> Sequence[RunId] | None:
-        """Claim what is due, but for the instants that have run; return the runs, None where somebody was first.
+    async def _is_to_rest(self, scheduled: Scheduled) -> bool:
+        if scheduled.name in (await self._look_at_rests()).paused:
+            return True
+        return await resting.is_to_rest(self._means, scheduled.job, await self._look_at_rests())
 
-        `there` holds the rows that are known to exist.
-        """
-        items = [item for item in due.due if item.nominal_at not in there or not there[item.nominal_at].run_id]
-        opened = {item.nominal_at: await self._opening(job, item.nominal_at) for item in items if item.runs}
-        spent = {nominal_at: say_spent(run) for nominal_at, run in opened.items() if day_is_spent(run)}
-        runs = {nominal_at: run for nominal_at, run in opened.items() if nominal_at not in spent}
-        items = [item.skipped(BUDGET) if item.nominal_at in spent else item for item in items]
-        rows = [_row(job, key, item, runs.get(item.nominal_at)) for item in items]
-        claimed = await self._ledger.claim(
-            JobName(job.name),
-            key,
-            was=cursor,
-            cursor=due.cursor,
-            rows=rows,
-            runs=list(runs.values()),
-            instead_of=[there[row.nominal_at] for row in rows if row.nominal_at in there],
-        )
-        if not claimed:
-            return None
-        for row in rows:
-            more = f": {spent[row.nominal_at]}" if row.nominal_at in spent else ""
-            why = f" ({row.why}{more})" if row.why else ""
-            LOG.info("%s for %s: %s%s", row.job, row.nominal_at.isoformat(), row.status, why)
-        if runs:
-            self._ring()
-        return [run.run_id for run in runs.values()]
+    async def _enough(self, scheduled: Scheduled, opened: Sequence[RunId] | None) -> None:
+        """Let a schedule rest that has run as often as it may."""
+        if opened and scheduled.job.policy.max_runs:
+            await resting.is_to_rest(self._means, scheduled.job, await Rests.look(self._means))
+
+    async def _catch_up(self) -> datetime | None:
+        """Let jobs catch up, the oldest instant first; return when that goes on, where some have to wait."""
+        for name in sorted(self._late, key=lambda name: (self._late[name], name)):
+            scheduled = self._roster.get(name)
+            if scheduled is None:
+                del self._late[name]
+                continue
+            if opens_at := await self._gate.opens_at(self._means.clock.now()):
+                return opens_at
+            now = self._means.clock.now()
+            opened: Sequence[RunId] = ()
+            with self._means.grumbles.about(name, now):
+                opened = await self._keep_up(scheduled, gently=False)
+            if opened:
+                self._gate.passed(opened, now)
+        return self._means.clock.now() + AGAIN if self._late else None
+
+    async def _after_others(self, fresh: Iterable[Scheduled], now: datetime) -> None:
+        """Open the runs of jobs whose parents have ended, and let schedules rest whose runs fail."""
+        ended = await self._means.views.ended(min(self._seen_until or now - _DAY, now) - OVERLOOKED)
+        await self._wear_out(ended)
+        names = {row.job for row in ended}
+        self._unsettled |= {scheduled.name for scheduled in fresh}
+        for scheduled in self._roster:
+            trigger = scheduled.timetable.trigger
+            if isinstance(trigger, AfterTrigger) and (
+                scheduled.name in self._unsettled or any(parent.job in names for parent in trigger.parents)
+            ):
+                self._unsettled.add(scheduled.name)
+                if not await self._occur(scheduled, trigger):
+                    continue
+            self._unsettled.discard(scheduled.name)
+        self._seen_until = now
+
+    async def _wear_out(self, ended: Sequence[RunRow]) -> None:
+        rests = await self._look_at_rests() if ended else None
+        for name in {row.job for row in ended}:
+            scheduled = self._roster.get(name)
+            if scheduled and rests and name not in rests.paused:
+                with self._means.grumbles.about(name, self._means.clock.now()):
+                    if await resting.is_to_rest(self._means, scheduled.job, rests):
+                        self._rests = None
+
+    async def _at_start(self, fresh: Iterable[Scheduled]) -> None:
+        """Open the runs of jobs that run when the service starts: those that were there then."""
+        if self._starting is None:
+            self._starting = {scheduled.name for scheduled in fresh if is_startup(scheduled)}
+        for name in sorted(self._starting):
+            scheduled = self._roster.get(name)
+            if scheduled is None or await self._occur(scheduled, None):
+                self._starting.discard(name)
+
+    async def _occur(self, scheduled: Scheduled, trigger: AfterTrigger | None) -> bool:
+        """Claim what no clock implied; say whether there is nothing left to be claimed."""
+        with self._means.grumbles.about(scheduled.name, self._means.clock.now()):
+            cursor = await self._means.ledger.cursor(scheduled.name, scheduled.key)
+            if cursor is None or self._started is None:
+                return True
+            found = (
+                await after_ends(self._means, scheduled, trigger, cursor)
+                if trigger
+                else at_start(scheduled, cursor, *self._started)
+            )
+            return not found.due or await self._claim(scheduled, cursor, found)
+        return False
+
+    async def _claim(self, scheduled: Scheduled, cursor: datetime, found: Occurred) -> bool:
+        due = Plan(found.cursor, found.due)
+        if any(item.runs for item in due.due) and await self._is_to_rest(scheduled):
+            due = due.skipped(PAUSED)
+        passed = await gated(self._means, scheduled.job, due.due, self._waits(scheduled.name))
+        opened = await write(self._means, Claim(scheduled, cursor, found.cursor, passed, found.given))
+        await self._enough(scheduled, opened)
+        return opened is not None
+
+    def _waits(self, name: JobName) -> list[Occurrence]:
+        return [row for row in self._pending if row.job == name]
 
 
-def _row(job: Job, schedule: str, item: Due, run: RunRequested | None) -> Occurrence:
-    return Occurrence(
-        job=JobName(job.name),
-        schedule=schedule,
-        nominal_at=item.nominal_at,
-        due_at=item.nominal_at,
-        status=item.status,
-        why=item.why,
-        until_at=item.until_at,
-        count=item.count,
-        run_id=run.run_id if run else None,
-    )
-
-
-def schedule_hash(job: Job) -> str:
-    """Return what tells two schedules of a job apart; prompt and policy do not count."""
-    text = job.schedule.model_dump_json() if job.schedule else ""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def _once(found: Iterable[Scheduled]) -> list[Scheduled]:
+    return list({scheduled.name: scheduled for scheduled in found}.values())

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.event import RunFinished, RunRequested
-from kova_auto.core.ids import JobName, run_id
+from kova_auto.core.ids import JobName, RunId, run_id
 from kova_auto.core.job import Job, Outcome
 from kova_auto.core.ledger import Occurrence
 from kova_auto.core.pausing import JobMark
 from kova_auto.scheduling.book import JobBook
 from kova_auto.scheduling.catching_up import CatchUp
+from kova_auto.scheduling.means import Means, Occasion
 from kova_auto.scheduling.scheduler import Scheduler
 from tests.doubles.clock import HandClock
 from tests.doubles.journal import MemoryJournal
@@ -33,6 +33,7 @@ class Desk:
     clock: HandClock = field(default_factory=HandClock)
     journal: MemoryJournal = field(default_factory=MemoryJournal)
     rung: int = 0
+    asked: list[RunId] = field(default_factory=list)
     writes: int = 0
     broken: set[str] = field(default_factory=set)
     shattered: set[str] = field(default_factory=set)
@@ -47,16 +48,19 @@ class Desk:
 
     def scheduler(self, kind: type[JobBook] = JobBook) -> Scheduler:
         book = kind(self.directory, timezone="UTC", endpoints=())
-        return Scheduler(book, self.journal, self.journal, self.clock, self.opening, self.ring, catch_up=self.catch_up)
+        memory = self.journal
+        means = Means(memory, memory, memory, self.clock, self.opening, self.ring, self.asked.append)
+        return Scheduler(book, means, catch_up=self.catch_up)
 
-    async def opening(self, job: Job, nominal_at: datetime) -> RunRequested:
+    async def opening(self, job: Job, occasion: Occasion) -> RunRequested:
         if job.name in self.broken:
             message = "no model"
             raise ConfigError(message)
         if job.name in self.shattered:
             raise ZeroDivisionError
-        known = {"at": self.clock.now(), "nominal_at": nominal_at, "day_spent_usd": self.spent.get(job.name, 0.0)}
-        return a_request(run_id(JobName(job.name), nominal_at), job=job, **known)
+        instants = {"nominal_at": occasion.nominal_at, "due_at": occasion.due_at, "inputs": dict(occasion.given)}
+        known = {"at": self.clock.now(), "day_spent_usd": self.spent.get(job.name, 0.0)}
+        return a_request(run_id(JobName(job.name), occasion.nominal_at), job=job, **instants, **known)
 
     def ring(self) -> None:
         self.rung += 1
@@ -68,13 +72,15 @@ class Desk:
     async def runs(self) -> list[str]:
         return [row.run_id for row in reversed(await self.journal.runs())]
 
-    async def finish(self, clock: str, name: str = NIGHTLY, *, pauses: str = "") -> None:
+    async def finish(
+        self, clock: str, name: str = NIGHTLY, *, pauses: str = "", outcome: Outcome = Outcome.DONE
+    ) -> None:
         state = await self.journal.load(run_id(JobName(name), at(clock)))
-        end = RunFinished(at=self.clock.now(), outcome=Outcome.DONE, answer="Well.", pauses=pauses)
+        end = RunFinished(at=self.clock.now(), outcome=outcome, answer="Well.", pauses=pauses)
         await self.journal.append(state, end)
 
-    async def mark(self, clock: str, *, paused: bool) -> None:
-        await self.journal.mark(JobMark(job=NIGHTLY, at=at(clock), paused=paused, by="ada"))
+    async def mark(self, clock: str, *, paused: bool, catch_up: bool = False) -> None:
+        await self.journal.mark(JobMark(job=NIGHTLY, at=at(clock), paused=paused, by="ada", catch_up=catch_up))
 
 
 def summary(row: Occurrence) -> str:

@@ -63,7 +63,7 @@ async def test_a_job_that_has_spent_its_day_skips_what_is_left_of_it(
     scheduler = desk.scheduler()
     await at_each(desk, scheduler, "06:30:00")
     desk.spent = {"nightly": 2.01}
-    with caplog.at_level(logging.INFO, "kova_auto.scheduling.scheduler"):
+    with caplog.at_level(logging.INFO, "kova_auto.scheduling.claiming"):
         await at_each(desk, scheduler, "07:00:00", "07:00:30")
     desk.spent = {"nightly": 1.99}
     await at_each(desk, scheduler, "08:00:00")

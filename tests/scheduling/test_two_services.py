@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 from kova_auto.core.event import RunFinished, RunRequested
@@ -12,6 +12,7 @@ from kova_auto.core.ids import JobName, run_id
 from kova_auto.core.job import Job, Outcome
 from kova_auto.scheduling.book import JobBook
 from kova_auto.scheduling.catching_up import CatchUp
+from kova_auto.scheduling.means import Means, Occasion
 from kova_auto.scheduling.scheduler import Scheduler
 from kova_auto.store.store import Store, open_store
 from tests.doubles.clock import HandClock
@@ -28,11 +29,12 @@ class Service:
         self.store: Store = open_store(url, create=True)
         self.clock, self.rung = clock, 0
         book = JobBook(directory, timezone="UTC", endpoints=())
-        self.scheduler = Scheduler(
-            book, self.store.ledger, self.store.views, clock, self.opening, self.ring, catch_up=CatchUp()
-        )
+        store = self.store
+        means = Means(store.ledger, store.views, store.journal, clock, self.opening, self.ring, lambda _: None)
+        self.scheduler = Scheduler(book, means, catch_up=CatchUp())
 
-    async def opening(self, job: Job, nominal_at: datetime) -> RunRequested:
+    async def opening(self, job: Job, occasion: Occasion) -> RunRequested:
+        nominal_at = occasion.nominal_at
         return a_request(run_id(JobName(job.name), nominal_at), job=job, at=self.clock.now(), nominal_at=nominal_at)
 
     def ring(self) -> None:

@@ -1,6 +1,7 @@
-"""Decide what becomes of the instants that fell due: which run, and why the others do not.
+"""Decide what becomes of the instants that fell due: which are to run, and why the others do not.
 
-Every instant gets its row; a stretch of them may share one, with its count.
+Every instant gets its row; a stretch of them may share one, with its count. Whether what is to run can, in the presence
+of other runs, is the overlap rule's business.
 """
 
 from __future__ import annotations
@@ -10,14 +11,18 @@ from datetime import datetime, timedelta
 
 from kova_auto.core.job import Policy
 from kova_auto.core.ledger import OccurrenceStatus
-from kova_auto.core.schedule.triggers import AtTrigger, Backlog, Trigger, latest_fire, next_fire, occurrences
+from kova_auto.core.schedule.search import TICK
+from kova_auto.core.schedule.timetable import Stretch, Timetable, stretches
+from kova_auto.core.schedule.triggers import AtTrigger
 
 PUNCTUAL = timedelta(seconds=60)
 WINDOW = timedelta(hours=24)
 WINDOW_AT = timedelta(hours=1)
 SET_BACK = timedelta(hours=3)
 """A clock that is further behind the cursor had been wrong when the cursor was moved."""
-_TICK = timedelta(microseconds=1)
+LATER = "a later one runs"
+OUTSIDE = "outside_window"
+SKIP = "policy.missed = skip"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +34,17 @@ class Due:
     why: str = ""
     until_at: datetime | None = None
     count: int = 1
+    due_at: datetime | None = None
 
     @property
     def runs(self) -> bool:
         """Say whether it opens a run."""
         return self.status is OccurrenceStatus.RAN
+
+    @property
+    def was_due_at(self) -> datetime:
+        """Return when it was due."""
+        return self.due_at or self.nominal_at
 
     def skipped(self, why: str) -> Due:
         """Return the same, with no run."""
@@ -49,102 +60,82 @@ class Plan:
 
     def catches_up(self, now: datetime, policy: Policy) -> bool:
         """Say whether it opens a run that comes too late to be the usual one."""
-        return any(item.runs and now - item.nominal_at > _grace(policy) for item in self.due)
+        return any(item.runs and now - item.was_due_at > grace(policy) for item in self.due)
 
     def skipped(self, why: str) -> Plan:
-        """Return the same with no run at all: one row for the whole stretch."""
-        if not self.due:
-            return self
-        first, last, count = self.due[0], self.due[-1], sum(item.count for item in self.due)
-        until = (last.until_at or last.nominal_at) if count > 1 else None
-        return replace(self, due=(replace(first.skipped(why), until_at=until, count=count),))
+        """Return the same with no run at all: one row for what is not excluded between two stretches that are."""
+        together: list[Due] = []
+        for item in self.due:
+            last = together[-1] if together else None
+            if item.status is OccurrenceStatus.SKIPPED:
+                together.append(item)
+            elif last and last.why == why:
+                until = item.until_at or item.nominal_at
+                together[-1] = replace(last, until_at=until, count=last.count + item.count)
+            else:
+                together.append(item.skipped(why))
+        return replace(self, due=tuple(together))
 
 
-def is_due(trigger: Trigger, cursor: datetime, now: datetime) -> bool:
-    """Say whether a plan would move the cursor."""
-    soonest = next_fire(trigger, cursor)
-    return (soonest is not None and soonest <= now) or cursor - now > SET_BACK
-
-
-def plan(trigger: Trigger, cursor: datetime, now: datetime, policy: Policy, *, running: int, busy: str = "") -> Plan:
-    """Return what becomes of the instants from `cursor`, excluded, to `now`, included.
-
-    Args:
-        trigger: What implies the instants.
-        cursor: Last instant that has its row, UTC.
-        now: UTC. Where the clock was set back behind the cursor nothing is due; where it was set back far, it had been
-            wrong before, and the schedule begins anew.
-        policy: Of the job: `missed`, `missed_window`, `missed_max`, `start_deadline`, `overlap`, `max_parallel`.
-        running: Runs of the job that have not finished.
-        busy: Who has the workspace to itself, where another job's run does; empty where it is free.
-
-    Source: reference, "Policy model", exact meaning.
-    """
-    if cursor - now > SET_BACK:
-        return Plan(now)
-    backlog = latest_fire(trigger, cursor, now)
-    if backlog.latest is None:
-        return Plan(cursor)
-    wanted = _wanted(trigger, cursor, backlog.latest, now, policy)
-    left_out = latest_fire(trigger, cursor, wanted[0] - _TICK) if wanted else backlog
-    due = [] if left_out.latest is None else [_missed(trigger, cursor, left_out, _why(policy, wanted))]
-    for nominal in wanted:
-        due.append(_gate(nominal, policy, running, busy))
-        running += due[-1].runs
-    return Plan(backlog.latest, tuple(due))
-
-
-def _wanted(
-    trigger: Trigger, cursor: datetime, newest: datetime, now: datetime, policy: Policy
-) -> tuple[datetime, ...]:
-    """Return the instants that are to run, oldest first: those that are caught up with, or a newest that is in time."""
-    usual = WINDOW_AT if isinstance(trigger, AtTrigger) else WINDOW
-    window = usual if policy.missed_window is None else policy.missed_window
-    in_time = now - newest <= _grace(policy)
-    if policy.missed == "all" and now - newest <= window:
-        return _last(trigger, max(cursor, now - window - _TICK), newest, policy.missed_max)
-    if in_time or (policy.missed == "latest" and now - newest <= window):
-        return (newest,)
-    return ()
-
-
-def _grace(policy: Policy) -> timedelta:
+def grace(policy: Policy) -> timedelta:
+    """Return how late an instant may be and still be in time."""
     return PUNCTUAL if policy.start_deadline is None else policy.start_deadline
 
 
-def _last(trigger: Trigger, after: datetime, newest: datetime, limit: int) -> tuple[datetime, ...]:
-    """Return the newest instants up to `newest`, at most `limit`, by searching ever shorter stretches."""
-    before = newest
-    while _count(trigger, after, newest, cap=2 * limit + 1) > 2 * limit:
-        middle = after + (before - after) / 2
-        if _count(trigger, middle, newest, cap=limit) < limit:
-            before = middle
-        else:
-            after = middle
-    return tuple(occurrences(trigger, after, newest, 2 * limit))[-limit:]
+def plan(timetable: Timetable, cursor: datetime, now: datetime, policy: Policy) -> Plan:
+    """Return what becomes of the instants from `cursor`, excluded, that are due by `now`, included.
+
+    Args:
+        timetable: What implies the instants.
+        cursor: Last instant that has its row, UTC.
+        now: UTC. Where the clock was set back behind the cursor nothing is due; where it was set back far, it had been
+            wrong before, and the schedule begins anew.
+        policy: Of the job: `missed`, `missed_window`, `missed_max`, `start_deadline`, and whether `overlap` is
+            `cancel_previous`: then only the newest of what is caught up with runs.
+
+    Source: reference on scheduling, 3.3.
+    """
+    if cursor - now > SET_BACK:
+        return Plan(now)
+    if cursor >= now:
+        return Plan(cursor)
+    until = timetable.due_until(cursor, now)
+    wanted = _wanted(timetable, cursor, until, now, policy)
+    due: list[Due] = []
+    for nominal in wanted:
+        due += _left_out(timetable, cursor, nominal - TICK, LATER)
+        due.append(Due(nominal, OccurrenceStatus.RAN, due_at=timetable.due_at(nominal)))
+        cursor = nominal
+    why = LATER if wanted else SKIP if policy.missed == "skip" else OUTSIDE
+    due += _left_out(timetable, cursor, until, why)
+    return Plan((due[-1].until_at or due[-1].nominal_at) if due else cursor, tuple(due))
 
 
-def _count(trigger: Trigger, after: datetime, until: datetime, *, cap: int) -> int:
-    return sum(1 for _ in occurrences(trigger, after, until, cap))
+def _wanted(
+    timetable: Timetable, cursor: datetime, until: datetime, now: datetime, policy: Policy
+) -> tuple[datetime, ...]:
+    """Return the instants that are to run, oldest first: those that are caught up with, or a newest that is in time."""
+    last = timetable.newest_open(cursor, until, 1)
+    if not last:
+        return ()
+    (newest,) = last
+    usual = WINDOW_AT if isinstance(timetable.trigger, AtTrigger) else WINDOW
+    window = usual if policy.missed_window is None else policy.missed_window
+    if policy.missed == "all" and now - newest <= window and policy.overlap != "cancel_previous":
+        return timetable.newest_open(max(cursor, now - window - TICK), newest, policy.missed_max)
+    in_time = now - timetable.due_at(newest) <= grace(policy)
+    return last if in_time or (policy.missed != "skip" and now - newest <= window) else ()
 
 
-def _missed(trigger: Trigger, cursor: datetime, left_out: Backlog, why: str) -> Due:
-    """Return the one row of everything that does not run: from behind the cursor to before the first that does."""
-    first = next_fire(trigger, cursor) or cursor
-    until = left_out.latest if left_out.total > 1 else None
-    return Due(first, OccurrenceStatus.MISSED, why, until_at=until, count=left_out.total)
+def _left_out(timetable: Timetable, after: datetime, until: datetime, why: str) -> list[Due]:
+    """Return rows of what does not run from `after`, excluded, to `until`, included."""
+    first = timetable.next_nominal(after)
+    if first is None or first > until:
+        return []
+    return [_of_stretch(stretch, why) for stretch in stretches(timetable, after, until)]
 
 
-def _why(policy: Policy, wanted: tuple[datetime, ...]) -> str:
-    if wanted:
-        return "a later one runs"
-    return "policy.missed = skip" if policy.missed == "skip" else "outside_window"
-
-
-def _gate(nominal: datetime, policy: Policy, running: int, busy: str) -> Due:
-    limit = policy.max_parallel if policy.overlap == "allow" else 1
-    if running >= limit:
-        return Due(nominal, OccurrenceStatus.SKIPPED, "overlap")
-    if busy and policy.overlap == "skip":
-        return Due(nominal, OccurrenceStatus.SKIPPED, busy)
-    return Due(nominal, OccurrenceStatus.RAN)
+def _of_stretch(stretch: Stretch, why: str) -> Due:
+    status = OccurrenceStatus.SKIPPED if stretch.why else OccurrenceStatus.MISSED
+    until = stretch.last if stretch.last > stretch.first else None
+    return Due(stretch.first, status, stretch.why or why, until, stretch.count)
