@@ -46,11 +46,11 @@ def newest(following: Following, after: datetime, until: datetime) -> datetime |
 
 def newest_few(following: Following, after: datetime, until: datetime, limit: int) -> tuple[datetime, ...]:
     """Return the newest instants from `after`, excluded, to `until`, included: at most `limit`, oldest first."""
-    before = until
-    while count(following, after, until, 2 * limit + 1) > 2 * limit:
+    before, many = until, 2 * limit
+    while len(found := list(between(following, after, until, many + 1))) > many:
         middle = after + (before - after) / 2
         if count(following, middle, until, limit) < limit:
             before = middle
         else:
             after = middle
-    return tuple(between(following, after, until, 2 * limit))[-limit:]
+    return tuple(found[-limit:])

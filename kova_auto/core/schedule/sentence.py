@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime, time, timedelta
 from itertools import groupby
 from typing import Final, assert_never
 from zoneinfo import ZoneInfo
@@ -36,7 +36,7 @@ def sentence(when: Trigger | Timetable) -> str:
         case CronTrigger(crons, zone):
             return f"{'; '.join(dict.fromkeys(map(_say_cron, crons)))}, {_say_zone(zone)}"
         case EveryTrigger(every, anchor):
-            return f"every {say_duration(every)}, counted from {anchor.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+            return f"every {_say_period(every)}, counted from {anchor.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
         case AtTrigger(instants):
             moments = [f"{moment:%Y-%m-%d %H:%M}" for moment in sorted({moment.astimezone(UTC) for moment in instants})]
             return f"at {listing(_shortened(moments))} UTC"
@@ -64,6 +64,12 @@ def _say_cron(cron: Cron) -> str:
     if not dates and cron.times.hours != ALL_HOURS and times.startswith("at "):
         dates = "every day"
     return f"{times} {dates}".strip()
+
+
+def _say_period(every: timedelta) -> str:
+    """Say what comes after "every": "hour", "30 seconds", "1 hour and 30 minutes"."""
+    words = say_duration(every)
+    return words.removeprefix("1 ") if words.count(" ") == 1 else words
 
 
 def _say_zone(zone: ZoneInfo) -> str:

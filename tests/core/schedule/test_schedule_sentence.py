@@ -94,6 +94,8 @@ def test_several_expressions_are_said_one_after_the_other_and_none_twice() -> No
     ("length", "said"),
     [
         (timedelta(minutes=90), "1 hour and 30 minutes"),
+        (timedelta(hours=1), "hour"),
+        (timedelta(days=1), "day"),
         (timedelta(days=2), "2 days"),
         (timedelta(seconds=5.5), "5.5 seconds"),
         (timedelta(days=1, hours=1, minutes=1, seconds=30), "1 day, 1 hour, 1 minute and 30 seconds"),
@@ -177,7 +179,7 @@ def test_what_is_laid_over_a_schedule_follows_it(modifiers: dict[str, Any], said
 
 def test_the_zone_of_modifiers_is_named_where_the_trigger_has_none() -> None:
     hourly = EveryTrigger(timedelta(hours=1), utc("2026-01-01T06:00"))
-    said = "every 1 hour, counted from 2026-01-01 06:00:00 UTC"
+    said = "every hour, counted from 2026-01-01 06:00:00 UTC"
     assert sentence(timetable(hourly, exclude=excluding("SUN"))) == f"{said}, not on Sundays, Berlin time"
     assert sentence(timetable(hourly, jitter=timedelta(minutes=5))) == f"{said}, up to 5 minutes later"
     assert sentence(timetable(StartupTrigger(), start="2026-07-01T00:00", zone="UTC")) == (
