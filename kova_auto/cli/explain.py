@@ -13,6 +13,7 @@ import typer
 from pydantic import JsonValue
 
 from kova_auto.cli.asking import ask
+from kova_auto.cli.explain_instant import explain_instant, is_instant
 from kova_auto.cli.explanation_rows import explanation_lines, rejudged_lines, survey_lines
 from kova_auto.cli.frame import FAILED, NEEDS_A_PERSON, new_app
 from kova_auto.cli.ink import ink
@@ -45,8 +46,11 @@ judge it: where the job's workspace is, with what you and this machine allow bef
 With --all, a call of every tool for each way in which it may be judged, and the classes of calls that can ask. With
 --since, the recorded calls of the job that would be ruled otherwise today; that reads the database.
 
+With JOB@INSTANT, as nightly@2026-03-28T08:30, why the job did or did not run then: what its schedule implied, what the
+ledger says, what came of the run. Without an offset the instant is what the schedule's own clock shows.
+
 Exit codes: 0 the call is allowed; 3 it needs a person, or is denied; 2 the command line or a file is wrong. With --all
-0; with --since 1 where a ruling has changed, else 0.
+0; with --since 1 where a ruling has changed, else 0; with an instant 1 where the schedule implied none, else 0.
 
 With --json: job, mode, level, attended, tool, arguments, verdict, settled (allow, deny, waits), effect, paths, host,
 segments, heeds_rules, unread, stages, tainted_by. With --all: calls, a list of these; asking; asking_when_tainted.
@@ -87,7 +91,7 @@ def explain(
         typer.Argument(
             metavar="JOB [TOOL [ARGS]]",
             help="Name of a job, or a job file; a tool, as bash; its arguments: a command, a path or an address as it "
-            "is, or a JSON object.",
+            "is, or a JSON object. Or JOB@INSTANT alone.",
             show_default=False,
         ),
     ],
@@ -105,7 +109,9 @@ def explain(
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Explain one verdict, or many."""
+    """Explain one verdict, or many; or one instant of a schedule."""
+    if is_instant(words) and not every and since is None:
+        raise typer.Exit(explain_instant(settings_of(config), words[0], now_of(context), as_json=json))
     name, *call = words
     if len(call) > 2:
         message = f"wanted JOB TOOL ARGS, found {len(call) - 2} more"
