@@ -73,7 +73,8 @@ class Copies:
     async def prepare(self, state: RunState) -> tuple[str, ...]:
         """Make what a run works in, if that is its own, and return what the run is to know of it.
 
-        What was cut off half-way is made anew. Where this is cancelled, copying has stopped when it returns.
+        What was cut off half-way is made anew; an attempt that the policy began goes on in what the one before left.
+        Where this is cancelled, copying has stopped when it returns.
 
         Raises:
             ConfigError: It cannot be made.
@@ -81,6 +82,9 @@ class Copies:
         if not is_apart(state):
             return ()
         place, workspace = self._of(state), Path(state.job.workspace)
+        if state.retries and place.is_whole:
+            origin = await asyncio.to_thread(place.origin)
+            return (_notice(workspace, origin.branch),) if origin and origin.branch else ()
         await self._remove(place)
         kind: str = WORKTREE if state.job.isolation == WORKTREE and not state.request.staged else "copy"
         branch = await self.worktrees.begin(state.run_id, workspace) if kind == WORKTREE else None

@@ -14,9 +14,10 @@ import pytest
 
 from kova_auto.app.staging import Copies
 from kova_auto.core.errors import ConfigError, ToolFailedError
-from kova_auto.core.event import ChangesSettled, RunFinished
+from kova_auto.core.event import ChangesSettled, RunFinished, RunRetried
 from kova_auto.core.ids import RunId
 from kova_auto.core.job import Outcome
+from kova_auto.core.retrying import BY_POLICY
 from kova_auto.core.run import apply, opened
 from kova_auto.core.state import RunState
 from kova_auto.tools.isolation.copying import copy_if_there
@@ -144,6 +145,20 @@ async def test_a_diff_shows_what_there_was_at_first_whatever_became_of_the_works
     assert "+of the run" in shown
     assert "-a\n" in shown
     assert "person" not in shown
+
+
+@pytest.mark.parametrize("isolation", ["copy", "worktree"])
+async def test_an_attempt_of_the_policy_goes_on_in_what_the_one_before_left(
+    copies: Copies, repository: Path, isolation: str
+) -> None:
+    first = a_run(copies, repository, isolation)
+    notices = await copies.prepare(first)
+    (Path(first.request.workspace) / "new.txt").write_text("new")
+    end = {"ended": Outcome.FAILED, "reason": "busy"}
+    second = apply(first, RunRetried.model_validate({"at": at("06:00:05"), "attempt": 2, "by": BY_POLICY, **end}))
+
+    assert await copies.prepare(second) == notices
+    assert (Path(second.request.workspace) / "new.txt").read_text() == "new"
 
 
 async def test_a_run_in_place_is_given_no_copy(copies: Copies, workspace: Path) -> None:

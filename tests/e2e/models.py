@@ -18,11 +18,13 @@ class ModelServer:
 
     Attributes:
         asked: How often it was asked.
+        silent: So many answers come first that say nothing.
     """
 
     port: int = 0
     is_open: bool = True
     asked: int = 0
+    silent: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def settings(self, more: str = "") -> str:
@@ -36,9 +38,10 @@ class ModelServer:
         """Return status, type and body of one answer."""
         with self._lock:
             self.asked += 1
+            text = "" if self.asked <= self.silent else ANSWER
         if not self.is_open:
             return 401, "application/json", b'{"error": {"message": "no such key", "code": "invalid_api_key"}}'
-        said = {"choices": [{"index": 0, "delta": {"content": ANSWER}, "finish_reason": None}]}
+        said = {"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]}
         ended = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
         used = {"choices": [], "usage": {"prompt_tokens": 10_000, "completion_tokens": 2_000, "total_tokens": 12_000}}
         events = "".join(f"data: {json.dumps({'model': 'small', **piece})}\n\n" for piece in (said, ended, used))
