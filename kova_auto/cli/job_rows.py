@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from heapq import merge
-from itertools import islice
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -15,7 +12,7 @@ from kova_auto.core.errors import ConfigError
 from kova_auto.core.job import Job
 from kova_auto.core.pausing import PAUSED, Pause
 from kova_auto.core.schedule.sentence import sentence
-from kova_auto.core.schedule.triggers import CronTrigger, Trigger, next_fire
+from kova_auto.core.schedule.triggers import CronTrigger, next_fire
 from kova_auto.scheduling.triggers import UTC_ZONE, trigger_of
 
 JsonDict = dict[str, object]
@@ -104,18 +101,6 @@ def warnings_of(job: Job) -> tuple[str, ...]:
     trigger = trigger_of(job)
     crons = trigger.crons if isinstance(trigger, CronTrigger) else ()
     return tuple(warning for cron in crons for warning in cron.warnings)
-
-
-def upcoming(jobs: Iterable[Job], after: datetime, count: int) -> list[tuple[datetime, Job]]:
-    """Return the next instants of all jobs together, strictly after one, oldest first."""
-    streams = [_instants(job, trigger, after) for job in jobs if (trigger := trigger_of(job))]
-    return list(islice(merge(*streams, key=lambda found: found[0]), count))
-
-
-def _instants(job: Job, trigger: Trigger, after: datetime) -> Iterator[tuple[datetime, Job]]:
-    while (found := next_fire(trigger, after)) is not None:
-        yield found, job
-        after = found
 
 
 def zone_of(job: Job) -> ZoneInfo:

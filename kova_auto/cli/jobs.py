@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kova_auto.cli import calendar
+from kova_auto.cli import calendar, job_next
 from kova_auto.cli.asking import change, person
 from kova_auto.cli.frame import FAILED, new_app
 from kova_auto.cli.instants import named
 from kova_auto.cli.job_rows import (
     HEAD,
     JobRow,
-    iso,
     local,
     row_of,
-    upcoming,
     warnings_of,
     zone_of,
 )
@@ -124,46 +122,7 @@ def check(
         raise typer.Exit(FAILED)
 
 
-@app.command("next", help="Show when jobs run next, in their own zones and in UTC.")
-def show_next(
-    context: typer.Context,
-    jobs: JobArguments = None,
-    *,
-    count: Annotated[
-        int, typer.Option("--count", "-n", min=1, max=10_000, metavar="NUMBER", help="How many instants.")
-    ] = 10,
-    start: Annotated[
-        str | None,
-        typer.Option("--from", metavar="INSTANT", help="Begin here (2026-03-28T00:00) instead of now."),
-    ] = None,
-    config: ConfigOption = None,
-    json: JsonOption = False,
-) -> None:
-    """Preview the instants that schedules imply."""
-    source = JobSource.with_settings(config)
-    loaded = [found for _, found in source.load_each(source.paths(jobs or ()))]
-    after = named("--from", source.instant, start) if start else now_of(context)
-    found = upcoming([job for job in loaded if isinstance(job, Job)], after, count)
-    if json:
-        say_json(
-            [
-                {
-                    "job": job.name,
-                    "nominal_at": iso(instant),
-                    "local": instant.astimezone(zone_of(job)).isoformat(),
-                    "timezone": zone_of(job).key,
-                }
-                for instant, job in found
-            ]
-        )
-    elif found:
-        rows = [(local(instant, zone_of(job)), iso(instant) or "", job.name) for instant, job in found]
-        say(table(("LOCAL", "UTC", "JOB"), rows))
-    else:
-        say("Nothing runs by itself.")
-    for error in loaded:
-        if isinstance(error, ConfigError):
-            complain(error.sentence, "left out")
+app.command("next", help=job_next.HELP, short_help=job_next.SHORT)(job_next.show_next)
 
 
 @app.command("new", help="Write a new job file; nothing is ever overwritten.")
