@@ -102,6 +102,7 @@ def _scheduler(house: House, book: JobBook) -> Scheduler:
             store.ledger, store.views, store.journal, house.clock, _opening(house), house.bells.work, house.bells.asked
         ),
         catch_up=gently,
+        calendars=settings.calendar_dates,
     )
 
 

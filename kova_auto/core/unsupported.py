@@ -5,34 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kova_auto.core.approval.levels import Mode
-from kova_auto.core.job import Context, JobFile, Limits, ScheduleTable
+from kova_auto.core.job import Context, JobFile, ScheduleTable
 
 
 def unsupported(job: JobFile) -> Iterator[tuple[str, str]]:
     """Yield each such key with what it may be today."""
     if job.schedule:
         yield from _schedule(job.schedule)
-    if job.policy.overlap not in {"skip", "allow"}:
-        yield "policy.overlap", 'today it may be "skip" or "allow"'
-    if job.policy.max_runs:
-        yield "policy.max_runs", "today it may be 0"
-    if job.policy.pause_after_failures:
-        yield "policy.pause_after_failures", "today it may be 0"
-    if job.policy.expect_within:
-        yield "policy.expect_within", "leave it out"
     yield from _modes(job)
     yield from _extras(job)
 
 
 def _schedule(table: ScheduleTable) -> Iterator[tuple[str, str]]:
-    for key in ("on", "after", "webhook"):
-        if getattr(table, key) is not None:
-            yield f"schedule.{key}", "today a schedule is cron, every or at"
-    for key in ("start", "end", "exclude"):
-        if getattr(table, key) is not None:
-            yield f"schedule.{key}", "leave it out"
-    if table.jitter:
-        yield "schedule.jitter", "leave it out"
+    if table.webhook is not None:
+        yield "schedule.webhook", "today a schedule is cron, every, at, on or after"
 
 
 def _modes(job: JobFile) -> Iterator[tuple[str, str]]:
@@ -54,7 +40,6 @@ def _extras(job: JobFile) -> Iterator[tuple[str, str]]:
     }
     yield from ((key, "leave it out") for key, value in present.items() if value)
     changed = {
-        "limits.cancel_grace": job.limits.cancel_grace != Limits.model_fields["cancel_grace"].default,
         "context.memory": job.context.memory != Context.model_fields["memory"].default,
     }
     yield from ((key, "leave it out") for key, is_changed in changed.items() if is_changed)

@@ -166,7 +166,9 @@ class Scheduler:
     async def _enough(self, scheduled: Scheduled, opened: Sequence[RunId] | None) -> None:
         """Let a schedule rest that has run as often as it may."""
         if opened and scheduled.job.policy.max_runs:
-            await resting.is_to_rest(self._means, scheduled.job, await Rests.look(self._means))
+            self._rests = None
+            if await resting.is_to_rest(self._means, scheduled.job, await self._look_at_rests()):
+                self._rests = None
 
     async def _catch_up(self) -> datetime | None:
         """Let jobs catch up, the oldest instant first; return when that goes on, where some have to wait."""

@@ -35,11 +35,12 @@ class Occurred:
 def at_start(scheduled: Scheduled, cursor: datetime, started_at: datetime, previous_at: datetime | None) -> Occurred:
     """Return what becomes of a start of the service."""
     timetable = scheduled.timetable
-    if started_at <= cursor or not timetable.covers(started_at):
+    is_new = cursor == scheduled.begun_at  # It was found at this very start, whenever in the second that was.
+    if (started_at <= cursor and not is_new) or not timetable.covers(started_at):
         return Occurred((), cursor, {})
     why = timetable.why_excluded(started_at) or why_suppressed(started_at, previous_at)
     item = Due(started_at, OccurrenceStatus.RAN, due_at=started_at)
-    return Occurred((item.skipped(why) if why else item,), started_at, {})
+    return Occurred((item.skipped(why) if why else item,), max(cursor, started_at), {})
 
 
 async def after_ends(means: Means, scheduled: Scheduled, trigger: AfterTrigger, cursor: datetime) -> Occurred:
