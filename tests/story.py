@@ -27,6 +27,7 @@ from kova_auto.core.event import (
 from kova_auto.core.ids import CallId, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ModelReply, ResultStatus, TextPart, Usage, told
+from kova_auto.core.retrying import BY_POLICY
 from kova_auto.core.run import RunState, fold
 from tests.support import a_request, replied, ruled
 
@@ -124,6 +125,13 @@ class Story:
     def again(self) -> Story:
         self.events.append(RunRetried(at=self._now(), attempt=self.state.attempt + 1, by="ada"))
         self._acquire()
+        return self
+
+    def begins_again(self, not_before: datetime, reason: str = "busy") -> Story:
+        """End an attempt as the policy covers; the next is waited for."""
+        attempt = {"attempt": self.state.attempt + 1, "by": BY_POLICY, "not_before": not_before}
+        ended = {"ended": Outcome.FAILED, "reason": reason}
+        self.events.append(RunRetried.model_validate({"at": self._now(), **attempt, **ended}))
         return self
 
     def delivers(self, status: str, next_at: datetime | None = None) -> Story:

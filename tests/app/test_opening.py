@@ -90,6 +90,16 @@ async def _scheduled(house: House, job: Path) -> RunRequested:
     return await house.opening.of_occurrence(loaded, at("07:00:00"))
 
 
+async def test_the_schedules_next_instant_is_known_to_a_run_that_may_take_further_attempts(home: Home) -> None:
+    schedule = 'schedule.every = "15m"\n'
+    once, patient = home.job("once", schedule), home.job("patient", f"{schedule}policy.retry.attempts = 1\n")
+    last = home.job("last", 'schedule.at = "2026-12-01T07:00"\npolicy.retry.attempts = 1\n')
+    async with home.house() as house:
+        opened = [await _scheduled(house, job) for job in (once, patient, last)]
+
+    assert [run.next_at for run in opened] == [None, at("07:15:00"), None]
+
+
 async def test_a_job_comes_back_from_the_journal_as_it_was_in_its_file(home: Home) -> None:
     home.settings(CI)
     path = home.job("all", EVERYTHING)

@@ -156,3 +156,11 @@ def test_what_the_model_is_told_between_its_replies_is_shown() -> None:
     story.events[-1] = story.events[-1].model_copy(update={"asides": ("Come to an end.",)})
 
     assert lines(story, last=1) == ["iteration 1  +2.0 s", "  told besides: Come to an end."]
+
+
+def test_a_further_attempt_says_when_it_begins_and_because_of_what() -> None:
+    story = Story().begins_again(at("07:00:30"))
+    assert lines(story, last=1) == ["attempt 2 at 07:00:30 UTC, because attempt 1 ended as failed: busy"]
+    assert doing(story.state, at("07:00:00")) == "begins attempt 2 in 30 s"
+    assert doing(story.state, at("07:00:30")) == ""
+    assert lines(Story().ends(Outcome.FAILED).again())[-1] == "attempt 2, asked for by ada"

@@ -11,7 +11,7 @@ from kova_auto.core.job import Outcome
 from kova_auto.core.message import Usage
 from kova_auto.core.view import run_row
 from tests.story import Story
-from tests.support import a_job, a_request, call, says
+from tests.support import a_job, a_request, at, call, says
 
 BERLIN = ZoneInfo("Europe/Berlin")
 WHY = "why " * 50
@@ -81,3 +81,13 @@ def test_a_program_gets_every_call_and_delivery() -> None:
     assert list(shown) == ["run", "why", "attempts", "answer", "calls", "usage", "deliveries"]
     assert shown["answer"] == "All\x07 is well.\n"
     assert shown["run"] == run_row(story.state).model_dump(mode="json")
+
+
+def test_a_run_that_waits_for_its_next_attempt_says_when_that_begins_and_because_of_what() -> None:
+    story = Story().begins_again(at("07:00:30"))
+    told = "attempt 2 at 2026-12-01 08:00:30+01:00, because attempt 1 ended as failed: busy"
+    assert (cells(run_row(story.state), BERLIN)[2], cells(run_row(story.state), BERLIN)[-1]) == ("queued", told)
+    shown = list(run_lines(story.state, BERLIN, Ink()))
+    assert "  attempt 2   2026-12-01 08:00:30+01:00, because attempt 1 ended as failed: busy" in shown
+    why = "attempt 2 begins at 2026-12-01 07:00:30 UTC, because attempt 1 ended as failed: busy"
+    assert run_json(story.state, story.events)["why"] == why

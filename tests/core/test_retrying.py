@@ -54,12 +54,12 @@ def fails_for_good(fault: Fault | None) -> list[Event]:
     return [*begun(), calling(), ModelCallFailed(at=NOW, iteration=1, retryable=False, fault=fault, **why)]
 
 
-def going_on(attempts: int, **policy: object) -> RunState:
+def going_on(attempts: int) -> RunState:
     """Return a run whose policy has begun so many further attempts."""
     further: list[Event] = []
     for attempt in range(2, attempts + 2):
         further += [again(attempt), acquired(attempt)]
-    return run_of(begun(), further, job=patient(20, **policy))
+    return run_of(begun(), further, job=patient(20))
 
 
 @pytest.mark.parametrize(

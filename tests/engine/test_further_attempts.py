@@ -24,9 +24,9 @@ BUSY = fails(ModelUnavailableError("busy", fault=Fault.RATE_LIMITED, retry_after
 TOLD = "ModelUnavailable: busy (it asks to wait 100000 s; a run waits 86400 s at most)"
 
 
-def patient(**more: object) -> Job:
+def patient(timeout: str = "20m") -> Job:
     retry = {"attempts": 2, "on": ["rate_limit", "failed", "timed_out"]}
-    return a_job(notify=[{"endpoint": "ci"}], policy={"retry": retry}, **more)
+    return a_job(notify=[{"endpoint": "ci"}], policy={"retry": retry}, limits={"timeout": timeout})
 
 
 async def ends(stage: Stage) -> list[RunRetried | RunFinished]:
@@ -118,7 +118,7 @@ async def test_a_wish_to_end_the_run_that_comes_as_its_attempt_ends_is_heeded() 
 
 async def test_running_time_begins_anew_with_each_attempt_and_ends_each() -> None:
     stage = Stage()
-    await stage.opened(job=patient(limits={"timeout": "10s"}))
+    await stage.opened(job=patient("10s"))
     model = ScriptedModel(says("", call("look")))
 
     def takes_too_long() -> None:
