@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from kova_auto.cli.output import complain
-from kova_auto.cli.registry import COMMANDS
+from kova_auto.cli.registry import COMMANDS, QUICK
 from kova_auto.core.errors import ConfigError, KovaError, UnknownRunError
 
 if TYPE_CHECKING:
@@ -44,10 +44,15 @@ class Frame(TyperGroup):
         entry = next((entry for entry in COMMANDS if entry.name == cmd_name), None)
         if entry is None:
             return None
-        command = typer.main.get_command(import_module(entry.module).app)
-        command.name = cmd_name
-        gc.enable()  # see `kova_auto.__main__`
-        return command
+        return _imported(entry.module, cmd_name)
+
+    def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
+        """Find a command by the first words, without its group if it has a module of its own."""
+        module = QUICK.get((args[0], args[1])) if len(args) > 1 else None
+        if module is None:
+            return super().resolve_command(ctx, args)
+        name = " ".join(args[:2])
+        return name, _imported(module, name), args[2:]
 
     def format_commands(self, _ctx: Context, formatter: HelpFormatter) -> None:
         """List the commands from the registry alone."""
@@ -62,6 +67,13 @@ class Frame(TyperGroup):
         except KovaError as exc:
             show_error(exc)
             raise typer.Exit(exit_code(exc)) from exc
+
+
+def _imported(module: str, name: str) -> Command:
+    command = typer.main.get_command(import_module(module).app)
+    command.name = name
+    gc.enable()  # see `kova_auto.__main__`
+    return command
 
 
 def show_error(error: KovaError) -> None:

@@ -43,3 +43,6 @@ COMMANDS: Final = (
     Entry("endpoints", "kova_auto.cli.endpoints", "List endpoints; send one a test", LOOK),
     Entry("doctor", "kova_auto.cli.doctor", "Say what is not as it must be, and what to do", LOOK),
 )
+
+QUICK: Final = {("jobs", "next"): "kova_auto.cli.job_next"}
+"""Commands of a group that have a module with `app` of their own, so that the others' need not be imported for them."""

@@ -224,3 +224,20 @@ def test_each_answer_comes_before_the_next_question_and_nothing_else_is_looked_a
         asked.stdin.close()
         assert asked.wait(timeout=60) == 0
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["kova-auto.toml"]
+
+
+def test_answers_need_neither_what_reads_jobs_nor_settings_nor_the_database(tmp_path: Path) -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "kova_auto", "jobs", "next", "--jsonl"]
+    environ = {"HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environ, input="", capture_output=True, text=True, check=True)
+    names = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "kova_auto.cli.cron_lines" in names
+    assert (
+        names & {"kova_auto.core.job", "kova_auto.settings.load", "kova_auto.store", "sqlalchemy", "sqlite3"} == set()
+    )
+
+
+def test_help_and_answers_are_the_same_by_way_of_the_group(home: Home) -> None:
+    shown = home.run("jobs", "next", "--help").stdout
+    assert ("Usage: kova-auto jobs next [OPTIONS] [JOB]..." in shown, "--jsonl" in shown) == (True, True)
+    assert "  next " in home.run("jobs", "--help").stdout

@@ -97,5 +97,6 @@ def test_a_walk_along_the_minutes_finds_the_same_at_every_change_of_every_zone(y
 
 
 @pytest.mark.slow
-def test_what_comes_next_is_later_than_now_for_500_expressions_in_every_zone() -> None:
-    assert not_later(NAMES, 500) == []
+@pytest.mark.parametrize("part", range(5))
+def test_what_comes_next_is_later_than_now_for_500_expressions_in_every_zone(part: int) -> None:
+    assert not_later(NAMES[part::5], 500) == []
