@@ -39,6 +39,7 @@ from kova_auto.core.step import (
     AnswerForNobody,
     AskPerson,
     AwaitApproval,
+    AwaitWorkspace,
     Rest,
     Resting,
     Step,
@@ -137,7 +138,8 @@ class Journal(RuleBasedStateMachine):
     def a_suspended_run_waits_for_its_person_unless_it_is_to_end(self) -> None:
         if self.state.execution is Execution.SUSPENDED and not self.state.stop and not self.state.request.blocked:
             step = next_step(self.state, self.state.last_at or self.now)
-            assert isinstance(step, AwaitApproval | AnswerForNobody | Adjudicate | AskPerson) or ends_soon(self.state)
+            waits = isinstance(step, AwaitApproval | AnswerForNobody | Adjudicate | AskPerson | AwaitWorkspace)
+            assert waits or ends_soon(self.state)
 
     @invariant()
     def nothing_runs_without_leave_and_every_call_has_one_result(self) -> None:
