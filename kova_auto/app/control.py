@@ -8,6 +8,7 @@ from typing import Protocol
 from pydantic import ConfigDict, Field, JsonValue
 
 from kova_auto.core.approval.levels import ApprovalLevel, Decision
+from kova_auto.core.backfill import Backfill
 from kova_auto.core.event import Event
 from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
 from kova_auto.core.job import Outcome
@@ -214,6 +215,15 @@ class Control(Answers, Protocol):
             by: Who says so.
             catch_up: What was skipped meanwhile is caught up with, as far as `policy.missed` says so.
         """
+
+    async def backfill(self, items: tuple[Backfill, ...]) -> tuple[Backfill, ...]:
+        """Have instants filled in, and return those; what waits already is left out."""
+
+    async def backfills(self, job: str) -> tuple[Backfill, ...]:
+        """Return what of a job waits to be filled in, in its order."""
+
+    async def drop_backfills(self, job: str) -> int:
+        """Let what waits to be filled in be; return how much that was."""
 
     async def test_endpoint(self, name: str, outcome: Outcome | None) -> Told:
         """Send an endpoint a test message; with an outcome, as the report of a run that ended so."""

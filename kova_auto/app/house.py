@@ -34,7 +34,7 @@ from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import EndpointName
 from kova_auto.core.job import Job, Outcome
 from kova_auto.core.policy import policy_of_run
-from kova_auto.core.ports import Clock, SteadyClock
+from kova_auto.core.ports import SteadyClock
 from kova_auto.core.schedule.zone import parse_zone
 from kova_auto.delivery.courier import Courier
 from kova_auto.engine.bells import Bells
@@ -52,7 +52,7 @@ class House:
     """Hold one service: its adapters and its loops. Close it when done."""
 
     settings: Settings
-    clock: Clock
+    clock: SteadyClock
     places: HousePlaces
     vault: Vault
     store: Store
@@ -111,6 +111,7 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
         ledger=store.ledger,
         bells=bells,
         clock=clock,
+        filling=store.backfills,
         checkpoints=RunCheckpoints(tooling.roots, store.journal, copies),
         past=past,
         opening=desk.open,
@@ -160,7 +161,7 @@ class _Desk:
     """Answer what the control cannot from the journal alone."""
 
     settings: Settings
-    clock: Clock
+    clock: SteadyClock
     started_at: datetime
     opening: Opening
     endpoints: Endpoints

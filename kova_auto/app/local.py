@@ -14,6 +14,7 @@ from kova_auto.app.annals import annals
 from kova_auto.app.control import Annals, Applied, Content, Placed, RunAsk, Said, Status, Told, Undone
 from kova_auto.app.deciding import decided
 from kova_auto.app.past import Past
+from kova_auto.core.backfill import Backfill, Backfills
 from kova_auto.core.consent import Standing
 from kova_auto.core.day import day_is_spent, say_spent
 from kova_auto.core.errors import ConfigError, IllegalEventError, UnknownRunError
@@ -141,6 +142,7 @@ class LocalControl(LocalAnswers):
     """Do what is asked as well.
 
     Attributes:
+        filling: Keeps what is to be filled in.
         past: Says what a job has spent.
         opening: Turns a request into the event that opens its run.
         testing: Sends one endpoint a test message.
@@ -151,6 +153,7 @@ class LocalControl(LocalAnswers):
     """
 
     clock: Clock
+    filling: Backfills
     checkpoints: Checkpoints
     past: Past
     opening: Callable[[RunAsk], Awaitable[RunRequested]]
@@ -242,6 +245,20 @@ class LocalControl(LocalAnswers):
             at = max(self.clock.now(), rests.at)
             await self.ledger.mark(JobMark(job=rests.job, at=at, paused=False, by=by, catch_up=catch_up))
         return rests
+
+    async def backfill(self, items: tuple[Backfill, ...]) -> tuple[Backfill, ...]:
+        """Have instants filled in, and return those; what waits already is left out."""
+        kept = tuple(await self.filling.ask(items))
+        self.bells.work()
+        return kept
+
+    async def backfills(self, job: str) -> tuple[Backfill, ...]:
+        """Return what of a job waits to be filled in, in its order."""
+        return tuple(await self.filling.waiting(JobName(job)))
+
+    async def drop_backfills(self, job: str) -> int:
+        """Let what waits to be filled in be; return how much that was."""
+        return await self.filling.drop(JobName(job))
 
     async def test_endpoint(self, name: str, outcome: Outcome | None) -> Told:
         """Send an endpoint a test message; with an outcome, as the report of a run that ended so."""

@@ -17,6 +17,7 @@ from kova_auto.app.pinning import Chain, Pinning
 from kova_auto.app.staging import Copies
 from kova_auto.core.approval.levels import ApprovalLevel
 from kova_auto.core.approval.policy import policy_hash
+from kova_auto.core.backfill import Backfill
 from kova_auto.core.day import day_is_spent, say_spent
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.event import Origin, RunRequested
@@ -24,10 +25,9 @@ from kova_auto.core.ids import JobName, RunId, requested_run_id, run_id
 from kova_auto.core.job import Job, Notify
 from kova_auto.core.policy import policy_of
 from kova_auto.core.ports import Clock
-from kova_auto.core.schedule.triggers import next_fire
 from kova_auto.llm.choice import PLAYED
 from kova_auto.llm.script import scripted_name
-from kova_auto.scheduling.triggers import trigger_of
+from kova_auto.scheduling.triggers import timetable_of
 from kova_auto.threads import aside
 
 _UNASKED = "no provider is configured, and the job's script is not played unless it says allow_scripted = true"
@@ -108,6 +108,15 @@ class Opening:
             update={"staged": True, "workspace": str(self.copies.target(key, Path(job.workspace)))}
         )
 
+    async def of_backfill(self, item: Backfill) -> RunRequested:
+        """Return what opens the run that fills an instant in: as somebody's request, with that instant as its date.
+
+        Raises:
+            ConfigError: As for a request.
+        """
+        opened = await self.of_request(RunAsk(job=item.path, key=item.key, asked_at=item.asked_at))
+        return opened.model_copy(update={"nominal_at": item.nominal_at, "due_at": item.nominal_at})
+
     async def _event(
         self,
         key: RunId,
@@ -138,9 +147,9 @@ class Opening:
 
 
 def _next_at(job: Job, nominal_at: datetime) -> datetime | None:
-    """Return when the schedule fires next; only further attempts want to know, and looking takes time."""
-    trigger = trigger_of(job) if job.policy.retry.attempts else None
-    return next_fire(trigger, nominal_at) if trigger else None
+    """Return when the schedule's next instant is due; only further attempts want to know, and looking takes time."""
+    timetable = timetable_of(job, nominal_at) if job.policy.retry.attempts else None  # On the grid of any `every`.
+    return timetable.next_due(nominal_at) if timetable else None
 
 
 def _fitting(job: Job, given: Mapping[str, str]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -16,6 +17,7 @@ from kova_auto import __version__
 from kova_auto.app.control import Annals, Applied, Content, Placed, RunAsk, Said, Status, Told, Undone
 from kova_auto.app.socket import LONGEST_LINE, LONGEST_QUESTION, short_name, too_long
 from kova_auto.core import errors
+from kova_auto.core.backfill import Backfill
 from kova_auto.core.errors import JournalBusyError, KovaError
 from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
 from kova_auto.core.job import Outcome
@@ -33,12 +35,13 @@ _DELIVERIES: TypeAdapter[tuple[DeliveryRow, ...]] = TypeAdapter(tuple[DeliveryRo
 _REFUSAL: TypeAdapter[dict[str, str]] = TypeAdapter(dict[str, str])
 _OCCURRENCES: TypeAdapter[tuple[Occurrence, ...]] = TypeAdapter(tuple[Occurrence, ...])
 
+_BACKFILLS: TypeAdapter[tuple[Backfill, ...]] = TypeAdapter(tuple[Backfill, ...])
 _PAUSES: TypeAdapter[tuple[Pause, ...]] = TypeAdapter(tuple[Pause, ...])
 _RESTED: TypeAdapter[Pause | None] = TypeAdapter(Pause | None)
 
 PAGE = 200
 Talk = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-Param = BaseModel | datetime | StrEnum | str | int | float | bool | None
+Param = BaseModel | Sequence[BaseModel] | datetime | StrEnum | str | int | float | bool | None
 
 
 class RemoteControl:
@@ -192,6 +195,18 @@ class RemoteControl:
         """Let a job's schedule go on; return what it had rested for, None where it did not."""
         return await self._ask("resume_job", _RESTED, job=job, by=by, catch_up=catch_up)
 
+    async def backfill(self, items: tuple[Backfill, ...]) -> tuple[Backfill, ...]:
+        """Have instants filled in, and return those; what waits already is left out."""
+        return await self._ask("backfill", _BACKFILLS, items=items)
+
+    async def backfills(self, job: str) -> tuple[Backfill, ...]:
+        """Return what of a job waits to be filled in, in its order."""
+        return await self._ask("backfills", _BACKFILLS, job=job)
+
+    async def drop_backfills(self, job: str) -> int:
+        """Let what waits to be filled in be; return how much that was."""
+        return await self._ask("drop_backfills", TypeAdapter(int), job=job)
+
     async def diff(self, run_id: RunId) -> str:
         """Return what a run's writes changed, as a unified diff."""
         return await self._ask("diff", TypeAdapter(str), run_id=run_id)
@@ -221,6 +236,8 @@ async def _dial(path: Path) -> Talk:
 def _plain(value: Param) -> object:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
+    if isinstance(value, tuple):
+        return [one.model_dump(mode="json") for one in value]
     return value.isoformat() if isinstance(value, datetime) else value
 
 

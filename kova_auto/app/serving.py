@@ -23,6 +23,7 @@ from kova_auto.engine.dispatch import Advance, Advanced
 from kova_auto.scheduling.alarm import AlarmClock, relay
 from kova_auto.scheduling.book import JobBook
 from kova_auto.scheduling.catching_up import CatchUp
+from kova_auto.scheduling.filling import Filler
 from kova_auto.scheduling.means import Means, Occasion, Opening
 from kova_auto.scheduling.scheduler import Scheduler
 from kova_auto.scheduling.watch import watch
@@ -46,7 +47,8 @@ async def serve(house: House, stop: asyncio.Event, *, drain: timedelta = DRAIN) 
     scheduler = _scheduler(house, book)
     engine = Embedded(house.store.views, house.clock, house.bells)
     alarm.start()
-    with house.bells.hung(Ear.WORK) as bell, house.bells.hung(Ear.WORK) as ended:
+    work = Ear.WORK
+    with house.bells.hung(work) as bell, house.bells.hung(work) as ended, house.bells.hung(work) as gap:
         loops = [
             asyncio.create_task(scheduler.serve(alarm, stop), name="schedule"),
             asyncio.create_task(relay(ended, alarm.rang, stop), name="ends of runs"),
@@ -55,6 +57,7 @@ async def serve(house: House, stop: asyncio.Event, *, drain: timedelta = DRAIN) 
                 engine.serve(_advancing(house), slots=house.settings.max_concurrent_runs, stop=stop), name="runs"
             ),
             asyncio.create_task(house.courier.serve(bell, stop), name="deliveries"),
+            asyncio.create_task(_filler(house).serve(gap, stop), name="backfills"),
         ]
         try:
             await _until_stopped(loops, stop)
@@ -111,6 +114,11 @@ def _opening(house: House) -> Opening:
         return house.opening.of_occurrence(job, occasion.nominal_at, occasion.due_at, dict(occasion.given))
 
     return opening
+
+
+def _filler(house: House) -> Filler:
+    store = house.store
+    return Filler(store.backfills, store.journal, store.views, house.opening.of_backfill, house.bells.work)
 
 
 def _advancing(house: House) -> Advance:

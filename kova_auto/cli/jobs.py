@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kova_auto.cli import calendar, job_next
+from kova_auto.cli import backfill, calendar, job_next
 from kova_auto.cli.asking import change, person
 from kova_auto.cli.frame import FAILED, new_app
 from kova_auto.cli.instants import named
@@ -204,6 +204,7 @@ def schema() -> None:
 
 
 app.command("calendar", help=calendar.HELP, short_help=calendar.SHORT)(calendar.show_calendar)
+app.command("backfill", help=backfill.HELP, short_help=backfill.SHORT)(backfill.backfill)
 
 
 def _following(row: JobRow, job: Job) -> str:

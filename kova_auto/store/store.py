@@ -10,6 +10,7 @@ from pathlib import Path
 
 from kova_auto.core.errors import SettingsError
 from kova_auto.store import leases, rebuild
+from kova_auto.store.backfills import SqlBackfills
 from kova_auto.store.database import Database
 from kova_auto.store.journal import Guard, SqlJournal
 from kova_auto.store.ledger import SqlLedger
@@ -27,6 +28,7 @@ class Store:
     journal: SqlJournal
     views: SqlViews
     ledger: SqlLedger
+    backfills: SqlBackfills
     database: Database
 
     async def end_leases(self, now: datetime) -> None:
@@ -62,7 +64,8 @@ def open_store(place: str | Path, *, create: bool, guard: Guard = str) -> Store:
         JournalError: There is none, or it cannot be used: the message says why and what to do.
     """
     database = _database(place, create=create)
-    return Store(SqlJournal(database, guard), SqlViews(database), SqlLedger(database, guard), database)
+    ledger, backfills = SqlLedger(database, guard), SqlBackfills(database)
+    return Store(SqlJournal(database, guard), SqlViews(database), ledger, backfills, database)
 
 
 def _database(place: str | Path, *, create: bool) -> Database:

@@ -35,6 +35,7 @@ PAUSING = text("pauses <> ''")
 HOLDING = text("holds <> ''")
 OWED = text("status IN ('pending', 'waiting')")
 PENDING = text("status = 'pending'")
+WAITING = text("status = 'waiting'")
 EXPECTED = text("expect_at IS NOT NULL AND late_at IS NULL")
 
 # A column that an older database is given later has a default: SQLite adds it no other way.
@@ -273,6 +274,24 @@ class JobMarkRecord(Record, table=True):
     catch_up: bool = Field(sa_column_kwargs={"server_default": false()})
 
 
+class BackfillRecord(Record, table=True):
+    """Hold a `Backfill`: an instant that is to be filled in afterwards, because somebody asked for it."""
+
+    __tablename__ = "backfill"
+    __table_args__ = (Index("ix_backfill_waiting", "asked_at", sqlite_where=WAITING, postgresql_where=WAITING),)
+
+    job: str = Field(sa_type=Id, primary_key=True)
+    nominal_at: datetime = Field(sa_type=Instant, primary_key=True)
+    asked_at: datetime = Field(sa_type=Instant, primary_key=True)
+    path: str = Field(sa_type=Text)
+    by: str = Field(sa_type=Text)
+    overlap: str = Field(sa_type=Text)
+    at_once: int
+    status: str = Field(sa_type=Text)
+    why: str = Field(sa_type=Text)
+    run_id: str | None = Field(sa_type=Id)
+
+
 def _table(record: type[Record]) -> Table:
     return METADATA.tables[str(record.__tablename__)]
 
@@ -288,3 +307,4 @@ CURSOR = _table(ScheduleCursorRecord)
 VERSION = _table(ScheduleVersionRecord)
 START = _table(ServiceStartRecord)
 MARK = _table(JobMarkRecord)
+BACKFILL = _table(BackfillRecord)

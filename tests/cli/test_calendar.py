@@ -177,6 +177,12 @@ def test_programs_are_given_stable_names(home: Home, job: Job) -> None:
     assert {name for name in json.loads(result.stdout)[0] if f"`{name}`" not in section} == set()
 
 
+def test_a_job_that_is_run_by_hand_has_no_lines(home: Home) -> None:
+    home.job("hand", 'prompt = "Look."\n')
+
+    assert home.run("jobs", "calendar").stdout == "No schedule implied anything there.\n"
+
+
 def test_more_than_is_wanted_is_said_to_be_left_out(home: Home, job: Job) -> None:
     filled(home, job)
     result = home.run("jobs", "calendar", "--from", "2026-03-23", "--to", "2026-03-30", "-n", "2")

@@ -132,8 +132,8 @@ def spells(
     for row in rows:
         newest.setdefault(row.schedule, []).append(row.until_at or row.nominal_at)
     found: list[Spell] = []
-    ends: list[datetime | None] = [*(version.begun_at for version in versions[1:]), None]
-    for version, timetable, ended_at in zip(versions, timetables, ends, strict=True):
+    for place, (version, timetable) in enumerate(zip(versions, timetables, strict=True), start=1):
+        ended_at = versions[place].begun_at if place < len(versions) else None
         if ended_at is None:
             seen = cursor or version.begun_at
         else:

@@ -195,5 +195,9 @@ def test_a_version_that_no_service_has_seen_is_accounted_for_up_to_its_beginning
     assert found == Spell("a", HOURLY, at("05:00:00"), None, at("05:00:00"))
 
 
+def test_a_job_that_never_had_a_schedule_has_none() -> None:
+    assert spells([], [], None, []) == []
+
+
 def test_every_status_of_the_ledger_is_a_fate() -> None:
     assert {status.value for status in OccurrenceStatus} <= {fate.value for fate in Fate}
