@@ -15,7 +15,7 @@ from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import JobName, RunId
 from kova_auto.core.job import Job
 from kova_auto.core.ledger import Ledger
-from kova_auto.core.ports import Clock, Journal, Views
+from kova_auto.core.ports import Journal, SteadyClock, Views
 
 LOG = logging.getLogger(__name__)
 _ONCE_IN: Final = timedelta(minutes=1)
@@ -76,7 +76,7 @@ class Means:
         ledger: Cursors and occurrences.
         views: Says which runs of a job have not finished, and how the others have ended.
         journal: Takes the request that a run stop for the next one.
-        clock: Tells now.
+        clock: Tells now, and what it would be had nobody set it.
         opening: Returns the event that opens a run.
         ring: Wakes the engine, once runs were opened.
         asked: Wakes whoever performs a run that was asked to stop.
@@ -85,7 +85,7 @@ class Means:
     ledger: Ledger
     views: Views
     journal: Journal
-    clock: Clock
+    clock: SteadyClock
     opening: Opening
     ring: Callable[[], None]
     asked: Callable[[RunId], None]

@@ -18,6 +18,7 @@ from kova_auto.core.ledger import NO_SCHEDULE, Ledger, ScheduleVersion, Standing
 from kova_auto.core.schedule.occurrences import SET_BACK
 from kova_auto.core.schedule.timetable import Timetable
 from kova_auto.scheduling.book import JobBook
+from kova_auto.scheduling.closing import close
 from kova_auto.scheduling.means import schedule_hash, schedule_text
 from kova_auto.scheduling.triggers import Calendars, timetable_of
 
@@ -151,6 +152,10 @@ class Roster:
         ]
         gone = [name for name, key in had.items() if key and name not in jobs and not self.is_parked(name)]
         versions += [ScheduleVersion(job=name, begun_at=now, schedule=NO_SCHEDULE) for name in gone]
+        ended = {version.job for version in versions if had.get(version.job)}
+        if ended:
+            over = [one for one in await self._ledger.standings() if one.job in ended]
+            await close(self._ledger, over, now, self._calendars)
         await self._ledger.begin(versions)
         self._had = had | {version.job: version.schedule for version in versions}
 

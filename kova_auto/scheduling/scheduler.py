@@ -23,6 +23,7 @@ from kova_auto.scheduling import resting
 from kova_auto.scheduling.book import JobBook
 from kova_auto.scheduling.catching_up import CatchUp, Gate
 from kova_auto.scheduling.claiming import Claim, gated, write
+from kova_auto.scheduling.jumps import Jumps
 from kova_auto.scheduling.lateness import look_for_late
 from kova_auto.scheduling.means import Means
 from kova_auto.scheduling.resting import Rests
@@ -61,6 +62,7 @@ class Scheduler:
         self._roster = Roster(book, means.ledger, calendars)
         self._waiting = Waiting(means, self._roster)
         self._gate = Gate(means.views, catch_up)
+        self._jumps = Jumps()
         self._late: dict[JobName, datetime] = {}
         self._again: set[JobName] = set()
         self._starting: set[JobName] | None = None
@@ -123,7 +125,8 @@ class Scheduler:
         """Look after every job that is due, one after the other, and let others work in between."""
         again, self._again = self._again, set()
         missed = [scheduled for name in again if (scheduled := self._roster.get(name))]
-        for scheduled in _once((*self._roster.take(now), *missed, *self._roster.ahead(now))):
+        ahead = self._roster.ahead(now) if self._jumps.went_back(self._means.clock) else []
+        for scheduled in _once((*self._roster.take(now), *missed, *ahead)):
             name = scheduled.name
             self._again.add(name)
             with self._means.grumbles.about(name, self._means.clock.now()):

@@ -154,7 +154,7 @@ async def test_a_removed_file_stops_and_one_that_returns_begins_now(desk: Desk) 
     desk.write()
     await at_each(desk, scheduler, "08:30:00", "09:00:00")
 
-    assert await desk.rows() == ["09:00 ran"]
+    assert await desk.rows() == ["07:00 skipped (changed)", "09:00 ran"]
 
 
 async def test_a_broken_file_keeps_its_last_good_version_and_stops_no_other(desk: Desk) -> None:
