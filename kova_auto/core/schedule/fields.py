@@ -168,7 +168,7 @@ def _parse_number(text: str, field: Field, item: str) -> int:
     if number is not None and field.low <= number <= field.highest:
         return number
     upper = text.upper()
-    if upper in field.names:
+    if upper in field.names and text.isascii():  # a long s is an S in upper case
         return field.names.index(upper) + field.low
     raise wrong(field, field.wanted, item, _suggest(upper, field, item))
 

@@ -95,7 +95,24 @@ def test_a_complaint_names_the_field_what_was_wanted_and_what_to_write(
 
 
 @pytest.mark.parametrize(
-    "expression", ["0 0 * * MON-FRI/2#2", "0 0 L/2 * *", "0 0 1-5W * *", "/5 * * * *", "0 0 * * +", "0 0 * * ++5"]
+    "expression",
+    [
+        "0 0 * * MON-FRI/2#2",
+        "0 0 L/2 * *",
+        "0 0 1-5W * *",
+        "/5 * * * *",
+        "0 0 * * +",
+        "0 0 * * ++5",
+        "0 0 +1 * *",
+        "0 0 * * 5,+6",
+        "0 0 * * 5L#2",
+        "0 0 * * \u017fun",
+        "0 0 * * fr\u0131",
+        "\u0663 * * * *",
+        "-5 * * * *",
+        "1- * * * *",
+        "*/5/5 * * * *",
+    ],
 )
 def test_what_no_grammar_allows_is_refused(expression: str) -> None:
     with pytest.raises(ConfigError):
