@@ -83,7 +83,6 @@ async def test_every_question_has_its_index(database: SqliteDatabase) -> None:
         "ix_usage_at",
         "ix_usage_job_at",
         "ix_run_pausing",
-        "",
         "ix_run_job_finished_at",
     ]
 
