@@ -213,6 +213,7 @@ def test_show_writes_the_job_with_every_default(home: Home) -> None:
         "iterations": 50,
         "tokens": 500_000,
         "denials": 5,
+        "required_tools": [],
     }
 
 
