@@ -92,5 +92,6 @@ def summary(row: Occurrence) -> str:
 async def at_each(desk: Desk, scheduler: Scheduler, *clocks: str) -> None:
     """Make a pass at each of these times."""
     for clock in clocks:
-        desk.clock.instant = at(clock)
+        later = at(clock) - desk.clock.instant
+        desk.clock.instant, desk.clock.awake_s = at(clock), desk.clock.awake_s + later.total_seconds()
         await scheduler.tick()
