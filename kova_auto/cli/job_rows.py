@@ -112,7 +112,7 @@ def local(instant: datetime, zone: ZoneInfo) -> str:
     """Show an instant as the zone's clock does, with its offset; seconds only where there are any."""
     moment = instant.astimezone(zone)
     clock = "%H:%M:%S" if moment.second else "%H:%M"
-    return f"{moment.strftime(f'%a %Y-%m-%d {clock}')} {moment.isoformat()[19:]}"
+    return f"{moment.strftime(f'%a %Y-%m-%d {clock}')} {moment.replace(microsecond=0).isoformat()[19:]}"
 
 
 def iso(instant: datetime | None) -> str | None:

@@ -106,6 +106,8 @@ class JobBook:
             name = _name(path)
             if entry := self._entry(path, known.get(name), here):
                 found[name] = entry
+        for name in sorted(known.keys() - found.keys()):
+            LOG.info("job %s is gone", name)
         changed = found != known
         self._entries = found
         return changed

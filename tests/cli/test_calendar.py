@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
+from kova_auto.cli.job_rows import local
 from kova_auto.core.ids import JobName
 from kova_auto.core.job import Job, Outcome
 from kova_auto.core.ledger import Occurrence
@@ -181,6 +183,12 @@ def test_a_job_that_is_run_by_hand_has_no_lines(home: Home) -> None:
     home.job("hand", 'prompt = "Look."\n')
 
     assert home.run("jobs", "calendar").stdout == "No schedule implied anything there.\n"
+
+
+def test_an_instant_is_shown_to_the_second() -> None:
+    instant = day(23) + timedelta(seconds=5, microseconds=838_323)
+
+    assert local(instant, ZoneInfo("Europe/Berlin")) == "Mon 2026-03-23 08:30:05 +01:00"
 
 
 def test_more_than_is_wanted_is_said_to_be_left_out(home: Home, job: Job) -> None:
