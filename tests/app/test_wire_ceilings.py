@@ -14,7 +14,7 @@ import pytest
 
 from kova_auto.app.control import Listener
 from kova_auto.app.house import House
-from kova_auto.app.serving import _scheduler, deliver_one
+from kova_auto.app.serving import _book, _scheduler, deliver_one
 from kova_auto.core.delivery.signature import parse_secret, spell_secret
 from kova_auto.core.event import ModelCallStarted
 from kova_auto.core.ids import RunId
@@ -157,7 +157,7 @@ async def test_twenty_jobs_of_one_minute_share_a_provider_that_takes_three(home:
             home.job(name, 'model = "here/m-1"\nschedule.cron = "0 * * * *"\n', script=None)
         home.settings(f'[providers.here]\nbase_url = "http://127.0.0.1:{provider.port}/v1"\nmax_concurrent = 3\n')
         async with home.house(clock) as house:
-            scheduler = _scheduler(house)
+            scheduler = _scheduler(house, _book(house))
             await scheduler.tick()
             clock.later(60)
             await scheduler.tick()

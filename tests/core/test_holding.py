@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -78,7 +79,7 @@ def test_directories_overlap_where_one_lies_in_the_other(one: str, other: str, d
     ],
 )
 def test_a_run_that_may_change_its_workspace_in_place_wants_it(
-    job: dict[str, object], request_: dict[str, object], wanted: bool
+    job: dict[str, Any], request_: dict[str, Any], wanted: bool
 ) -> None:
     state = fold([a_request(job=a_job(**job), **request_)])
 
