@@ -27,6 +27,7 @@ from kova_auto.core.policy import policy_of
 from kova_auto.core.ports import Clock
 from kova_auto.llm.choice import PLAYED
 from kova_auto.llm.script import scripted_name
+from kova_auto.scheduling.means import TAINTED
 from kova_auto.scheduling.triggers import timetable_of
 from kova_auto.threads import aside
 
@@ -79,7 +80,8 @@ class Opening:
         opened = await self._event(run_id(JobName(job.name), nominal_at), job, chain, inputs, Origin.SCHEDULE)
         spent = await self.past.spent_usd(job, now)
         instants = {"nominal_at": nominal_at, "due_at": due_at or nominal_at, "next_at": _next_at(job, nominal_at)}
-        return opened.model_copy(update={**instants, "day_spent_usd": spent})
+        tainted_by = given.get(TAINTED, "") if "parent_answer" in job.inputs else ""
+        return opened.model_copy(update={**instants, "day_spent_usd": spent, "tainted_by": tainted_by})
 
     async def of_request(self, ask: RunAsk) -> RunRequested:
         """Return what opens a run that somebody asked for.

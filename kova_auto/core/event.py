@@ -86,6 +86,7 @@ class RunRequested(Fact):
         next_at: When the schedule fires next after `nominal_at`; None where it does not, or no attempt could meet it.
         user: Standing decisions of the user's own permission file, as they were then.
         remembered: The same of this machine, for this workspace.
+        tainted_by: Untrusted text behind what the run was given; empty where there is none.
     """
 
     kind: Literal["run_requested"] = "run_requested"
@@ -107,6 +108,7 @@ class RunRequested(Fact):
     day_spent_usd: float = 0.0
     user: Standing = Standing()
     remembered: Standing = Standing()
+    tainted_by: str = ""
 
 
 class RunAcquired(Fact):

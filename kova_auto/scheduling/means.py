@@ -19,6 +19,8 @@ from kova_auto.core.ports import Journal, SteadyClock, Views
 
 LOG = logging.getLogger(__name__)
 _ONCE_IN: Final = timedelta(minutes=1)
+TAINTED: Final = "parent_tainted_by"
+"""Of what is given to a run: the untrusted text behind its parents' answers; empty where there is none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from kova_auto.core.schedule.startup import why_suppressed
 from kova_auto.core.schedule.triggers import AfterTrigger, StartupTrigger
 from kova_auto.core.view import RunRow
 from kova_auto.scheduling.claiming import Given
-from kova_auto.scheduling.means import Means
+from kova_auto.scheduling.means import TAINTED, Means
 from kova_auto.scheduling.roster import Scheduled
 
 OVERLOOKED: Final = timedelta(seconds=60)
@@ -93,17 +93,31 @@ def _end(row: RunRow) -> ParentEnd | None:
 
 async def _given(means: Means, one: Ready) -> tuple[tuple[str, str], ...]:
     """Return what a run is told of its parents' ends: of each its job, run, outcome and answer."""
-    answers = []
+    answers, tainted = [], ""
     for end in one.ends:
-        finished = (await means.journal.load(end.run_id)).finished
-        answers.append(finished.answer if finished else "")
+        state = await means.journal.load(end.run_id)
+        answers.append(state.finished.answer if state.finished else "")
+        if state.tainted_by:
+            tainted = f"the answer of {end.job}, which had read {state.tainted_by}"
     told: dict[str, list[str]] = {
         "parent": [end.job for end in one.ends],
         "parent_run": [end.run_id for end in one.ends],
         "parent_outcome": [end.outcome.value for end in one.ends],
         "parent_answer": answers,
+        TAINTED: [tainted],
     }
     return tuple((name, "\n".join(values)) for name, values in told.items())
+
+
+async def given_at(means: Means, scheduled: Scheduled, nominal_at: datetime) -> tuple[tuple[str, str], ...]:
+    """Return what the run of an instant is told of its parents' ends, where that has waited since; else nothing."""
+    trigger = scheduled.timetable.trigger
+    if not isinstance(trigger, AfterTrigger):
+        return ()
+    rows = await means.views.ended(scheduled.begun_at)
+    ends = [end for row in rows if (end := _end(row)) and end.at <= nominal_at]
+    found = next((one for one in ready(trigger, ends) if one.nominal_at == nominal_at), None)
+    return await _given(means, found) if found else ()
 
 
 def is_startup(scheduled: Scheduled) -> bool:

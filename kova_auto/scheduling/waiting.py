@@ -19,6 +19,7 @@ from kova_auto.core.schedule.overlap import EXPIRED, STUCK, is_stuck, last_start
 from kova_auto.scheduling.claiming import said, settled
 from kova_auto.scheduling.means import Means, Occasion
 from kova_auto.scheduling.roster import Roster, Scheduled
+from kova_auto.scheduling.triggering import given_at
 
 LOG = logging.getLogger(__name__)
 FOR_THE_NEXT: Final = "the next instant is due (policy.overlap = cancel_previous)"
@@ -71,7 +72,8 @@ class Waiting:
     async def _promote(self, scheduled: Scheduled, row: Occurrence) -> list[RunId]:
         """Let a row's run begin, unless another service did."""
         item = Due(row.nominal_at, OccurrenceStatus.RAN, due_at=row.due_at)
-        run = await self._means.opening(scheduled.job, Occasion(row.nominal_at, row.due_at))
+        given = await given_at(self._means, scheduled, row.nominal_at)
+        run = await self._means.opening(scheduled.job, Occasion(row.nominal_at, row.due_at, given))
         began, opened, more = settled(self._means, scheduled, item, run)
         if not await self._means.ledger.settle([row], [began], [opened] if opened else []):
             return [RunId("")]  # Who was first has opened it: it runs.

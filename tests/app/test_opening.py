@@ -15,6 +15,7 @@ from kova_auto.core.errors import ConfigError, IllegalEventError
 from kova_auto.core.event import CallAdjudicated, RunRequested, dump, load
 from kova_auto.core.job import Job, Outcome
 from kova_auto.core.policy import policy_of
+from kova_auto.core.run import fold
 from kova_auto.scheduling.jobfiles import load_job
 from kova_auto.tools.sandbox.select import Sandbox
 from tests.app.houses import Home, id_of
@@ -250,3 +251,15 @@ async def test_a_job_that_insists_on_confinement_is_told_what_this_machine_lacks
         assert "Install bubblewrap" in reason
     assert await unproven(sandbox, policy_of(a_job())) == ""
     assert await unproven(sandbox, policy_of(_wants_proof(mode="ask"))) == ""
+
+
+@pytest.mark.parametrize(("inputs", "tainted"), [("parent_answer", True), ("parent_outcome", False)])
+async def test_who_is_given_an_answer_is_given_the_taint_behind_it(home: Home, inputs: str, tainted: bool) -> None:
+    job = home.job("child", f'[inputs]\n{inputs} = ""\n')
+    source = "the answer of fetch, which had read a page of example.org"
+    given = {"parent_answer": "Hm.", "parent_outcome": "done", "parent_tainted_by": source}
+    async with home.house() as house:
+        loaded = load_job(job, endpoints=())
+        request = await house.opening.of_occurrence(loaded, at("07:00:00"), given=given)
+
+    assert fold([request]).tainted_by == (source if tainted else "")

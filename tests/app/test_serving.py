@@ -148,7 +148,7 @@ async def test_a_command_s_own_deliveries_wait_for_a_database_that_did_not_answe
 
 
 async def test_a_command_that_outlasts_its_run_s_time_is_ended_with_it(home: Home) -> None:
-    home.job("nap", f'{UNCONFINED}[limits]\ntimeout = "1s"\n', SLEEPS)
+    home.job("nap", f'{UNCONFINED}[limits]\ntimeout = "4s"\n', SLEEPS)
     async with home.house() as house:
         await house.control.request(home.ask("nap"))
         assert await drive_one(house, id_of("nap"), asyncio.Event()) is Advanced.DONE
@@ -157,6 +157,6 @@ async def test_a_command_that_outlasts_its_run_s_time_is_ended_with_it(home: Hom
     assert state.finished is not None
     assert (state.finished.outcome, state.finished.reason) == (
         Outcome.TIMED_OUT,
-        "its limit of 1s running time is reached",
+        "its limit of 4s running time is reached",
     )
     assert [known.result.status for known in state.calls.values() if known.result] == [ResultStatus.UNKNOWN]

@@ -123,7 +123,26 @@ async def test_a_child_is_given_what_came_of_its_parent(desk: Desk) -> None:
         "parent_run": "nightly@20261201T070000Z",
         "parent_outcome": "failed",
         "parent_answer": "Well.",
+        "parent_tainted_by": "",
     }
+
+
+async def test_a_child_that_waited_for_its_turn_is_given_what_came_of_its_own_parent(desk: Desk) -> None:
+    desk.write()
+    desk.write(after('{ job = "nightly" }', more='policy.overlap = "queue"\n'), name="child")
+    scheduler = desk.scheduler()
+    await at_each(desk, scheduler, "06:30:00", "07:00:00")
+    await ends(desk, "07:00:00", "07:05:00")
+    await at_each(desk, scheduler, "07:05:01", "08:00:00")
+    await ends(desk, "08:00:00", "08:05:00")
+    await at_each(desk, scheduler, "08:05:01")
+    assert await desk.rows("child") == ["07:05 ran", "08:05 pending"]
+
+    await ends(desk, "07:05:00", "08:10:00", "child")
+    await at_each(desk, scheduler, "08:10:01")
+    assert await desk.rows("child") == ["07:05 ran", "08:05 ran"]
+    state = await desk.journal.load(RunId("child@20261201T080500Z"))
+    assert state.request.inputs["parent_run"] == "nightly@20261201T080000Z"
 
 
 async def test_a_child_of_two_waits_for_both_and_uses_each_end_once(desk: Desk) -> None:
