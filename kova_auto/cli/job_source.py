@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from kova_auto.cli.instants import instant
 from kova_auto.cli.options import settings_of
 from kova_auto.core.errors import ConfigError, JobFileError
+from kova_auto.core.ids import JobName
 from kova_auto.core.job import Job
+from kova_auto.scheduling.dependencies import dependency_errors
 from kova_auto.scheduling.jobfiles import find_job, is_path, job_files, load_job
 
 if TYPE_CHECKING:
@@ -74,8 +76,16 @@ class JobSource:
         return load_job(path, timezone=known.timezone, endpoints=known.endpoints, calendars=known.calendar_dates)
 
     def load_each(self, paths: Sequence[Path]) -> list[tuple[Path, Job | ConfigError]]:
-        """Load several jobs; one that cannot be loaded is its error."""
-        return [(path, self._loaded(path)) for path in paths]
+        """Load several jobs, and check them against one another; one that cannot be loaded is its error."""
+        found = [(path, self._loaded(path)) for path in paths]
+        jobs = [loaded for _, loaded in found if isinstance(loaded, Job)]
+        depending = dependency_errors(jobs, {path.stem for path in self._beside(jobs)})
+        return [(path, depending.get(JobName(path.stem), loaded)) for path, loaded in found]
+
+    def _beside(self, jobs: Sequence[Job]) -> Iterator[Path]:
+        """Yield the job files that lie where some jobs do that wait for others."""
+        for folder in {Path(job.path).parent for job in jobs if job.schedule and job.schedule.after}:
+            yield from job_files(folder)
 
     def _loaded(self, path: Path) -> Job | ConfigError:
         try:

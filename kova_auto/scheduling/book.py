@@ -16,6 +16,7 @@ from kova_auto.core.errors import ConfigError, JobFileError
 from kova_auto.core.ids import JobName
 from kova_auto.core.job import Job
 from kova_auto.core.ports import Clock
+from kova_auto.scheduling.dependencies import dependency_errors
 from kova_auto.scheduling.jobfiles import SUFFIX, drawn_in, files_of, load_job
 from kova_auto.scheduling.stamps import Look, Stamp, is_young, look, stamp
 from kova_auto.scheduling.triggers import Calendars
@@ -62,6 +63,7 @@ class JobBook:
         self._directory, self._clock = directory, clock
         self._load_job = partial(load_job, timezone=timezone, endpoints=endpoints, calendars=calendars)
         self._entries: dict[JobName, Entry] | None = None
+        self._depending: Mapping[JobName, JobFileError] = {}
         self._seen: tuple[Mapping[JobName, Entry], Mapping[str, Stamp]] = {}, {}  # with nothing to be read
 
     @property
@@ -71,8 +73,8 @@ class JobBook:
 
     @property
     def jobs(self) -> list[Job]:
-        """Return the jobs that can run, by name."""
-        return [entry.job for entry in self.entries.values() if entry.job]
+        """Return the jobs that can run, by name; one that waits for itself in the end, or for nobody, cannot."""
+        return [entry.job for name, entry in self.entries.items() if entry.job and name not in self._depending]
 
     def has_changed(self) -> bool:
         """Say whether there is something to be read, reading nothing; may be asked from another thread."""
@@ -110,7 +112,18 @@ class JobBook:
             LOG.info("job %s is gone", name)
         changed = found != known
         self._entries = found
+        if changed:
+            self._heed_dependencies()
         return changed
+
+    def _heed_dependencies(self) -> None:
+        """Find the jobs that wait for others in a way that comes to nothing; each is named once."""
+        loaded = [entry.job for entry in self.entries.values() if entry.job]
+        depending = dependency_errors(loaded, self.entries.keys())
+        for name, error in depending.items():
+            if str(self._depending.get(name)) != str(error):
+                LOG.warning("%s", error)
+        self._depending = depending
 
     def _rests(self, known: Mapping[JobName, Entry], here: Look) -> bool:
         """Say whether only a change of the directory matters: no file is being written, none lies elsewhere."""

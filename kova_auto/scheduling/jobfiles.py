@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from kova_auto.core.errors import ConfigError, JobFileError
+from kova_auto.core.ids import JobName
 from kova_auto.core.job import IN_MONEY, Job, JobFile, ScheduleTable
 from kova_auto.core.toml.complaints import did_you_mean
 from kova_auto.scheduling.checks import (
@@ -23,6 +24,7 @@ from kova_auto.scheduling.checks import (
     check_schedule,
     check_supported,
 )
+from kova_auto.scheduling.dependencies import dependency_errors
 from kova_auto.scheduling.draft import Draft, read_draft
 from kova_auto.scheduling.parts import Parts, read_parts
 from kova_auto.scheduling.triggers import Calendars
@@ -73,17 +75,21 @@ def load_jobs(
 ) -> tuple[list[Job], list[JobFileError]]:
     """Read every job file of a directory, by name; those below it, scripts and hidden files are left alone.
 
+    Jobs that wait for others are checked together: one that waits for itself in the end is an error.
+
     Raises:
         ConfigError: There is no such directory.
     """
     jobs: list[Job] = []
     errors: list[JobFileError] = []
-    for path in job_files(directory):
+    paths = job_files(directory)
+    for path in paths:
         try:
             jobs.append(load_job(path, timezone=timezone, endpoints=endpoints, calendars=calendars))
         except JobFileError as exc:
             errors.append(exc)
-    return jobs, errors
+    depending = dependency_errors(jobs, {path.stem for path in paths})
+    return [job for job in jobs if JobName(job.name) not in depending], [*errors, *depending.values()]
 
 
 def job_files(directory: Path) -> list[Path]:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from kova_auto.core.job import Job, ScheduleTable
+from kova_auto.scheduling.book import JobBook
 from kova_auto.scheduling.dependencies import dependency_errors
+from kova_auto.scheduling.jobfiles import load_jobs
 
 
 def job(directory: Path, name: str, after: str = "") -> Job:
@@ -60,3 +64,42 @@ def test_a_file_that_is_gone_since_is_named_without_a_line(tmp_path: Path) -> No
             )
         ]
     }
+
+
+def file(directory: Path, name: str, parent: str = "") -> Path:
+    path = directory / f"{name}.toml"
+    after = f'[schedule]\nafter = [{{ job = "{parent}" }}]\n' if parent else ""
+    path.write_text(f'prompt = "x"\n{after}')
+    return path
+
+
+def a_circle(directory: Path) -> None:
+    for name, parent in (("a", "b"), ("b", "a"), ("c", "a"), ("d", "")):
+        file(directory, name, parent)
+
+
+def test_of_a_directory_the_jobs_of_a_circle_are_not_loaded_and_named(tmp_path: Path) -> None:
+    a_circle(tmp_path)
+    jobs, errors = load_jobs(tmp_path)
+
+    assert [one.name for one in jobs] == ["c", "d"]
+    assert [str(error).partition(": schedule.after")[0] for error in errors] == [
+        f"{tmp_path}/a.toml:3",
+        f"{tmp_path}/b.toml:3",
+    ]
+
+
+def test_a_service_runs_no_job_of_a_circle_until_it_is_broken_up(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    a_circle(tmp_path)
+    book = JobBook(tmp_path, timezone="UTC", endpoints=())
+    book.refresh()
+    assert [one.name for one in book.jobs] == ["c", "d"]
+    assert sum("do not wait for themselves" in line for line in caplog.messages) == 2
+
+    book.refresh()
+    assert sum("do not wait for themselves" in line for line in caplog.messages) == 2
+    file(tmp_path, "b", "d")
+    book.refresh()
+    assert [one.name for one in book.jobs] == ["a", "b", "c", "d"]
