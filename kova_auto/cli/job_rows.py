@@ -12,8 +12,9 @@ from kova_auto.core.errors import ConfigError
 from kova_auto.core.job import Job
 from kova_auto.core.pausing import PAUSED, Pause
 from kova_auto.core.schedule.sentence import sentence
-from kova_auto.core.schedule.triggers import CronTrigger, next_fire
-from kova_auto.scheduling.triggers import UTC_ZONE, trigger_of
+from kova_auto.core.schedule.timetable import Timetable
+from kova_auto.core.schedule.triggers import CronTrigger
+from kova_auto.scheduling.triggers import UTC_ZONE, Calendars, timetable_of, trigger_of
 
 JsonDict = dict[str, object]
 BY_HAND = "by hand"
@@ -24,7 +25,8 @@ class JobRow:
     """Hold one job for a list: the job, or what is wrong with its file.
 
     Attributes:
-        next_at: When its schedule has it run; None where it has not, or rests.
+        timetable: Its schedule; None where it has none.
+        next_at: When that has it run; None where it has not, or rests.
         pause: Why the schedule rests; None where it goes on.
     """
 
@@ -32,14 +34,14 @@ class JobRow:
     path: str
     job: Job | None
     problems: tuple[ConfigError, ...]
+    timetable: Timetable | None
     next_at: datetime | None
     pause: Pause | None = None
 
     @property
     def schedule(self) -> str:
         """Return the schedule as a sentence; empty for a job that is only run by hand."""
-        trigger = trigger_of(self.job) if self.job else None
-        return sentence(trigger) if trigger else ""
+        return sentence(self.timetable) if self.timetable else ""
 
     @property
     def runs(self) -> str:
@@ -88,12 +90,20 @@ class JobRow:
 HEAD = ("NAME", "SCHEDULE", "NEXT", "AUTOMATION", "MODEL", "PROBLEM")
 
 
-def row_of(path: Path, loaded: Job | ConfigError, now: datetime, pause: Pause | None = None) -> JobRow:
-    """Return the row of a job, or of a file that is no job yet."""
+def row_of(
+    path: Path,
+    loaded: Job | ConfigError,
+    now: datetime,
+    pause: Pause | None = None,
+    *,
+    calendars: Calendars | None = None,
+) -> JobRow:
+    """Return the row of a job, or of a file that is no job yet; `calendars` are those of the settings."""
     if isinstance(loaded, ConfigError):
-        return JobRow(path.stem, str(path.absolute()), None, loaded.problems, None, pause)
-    trigger = None if pause else trigger_of(loaded)
-    return JobRow(loaded.name, loaded.path, loaded, (), next_fire(trigger, now) if trigger else None, pause)
+        return JobRow(path.stem, str(path.absolute()), None, loaded.problems, None, None, pause)
+    timetable = timetable_of(loaded, calendars=calendars)
+    next_at = timetable.next_open(now) if timetable and not pause else None
+    return JobRow(loaded.name, loaded.path, loaded, (), timetable, next_at, pause)
 
 
 def warnings_of(job: Job) -> tuple[str, ...]:

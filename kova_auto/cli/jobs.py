@@ -80,7 +80,7 @@ def list_jobs(context: typer.Context, *, config: ConfigOption = None, json: Json
     settings = settings_of(config)
     source = JobSource(settings)
     found = source.load_each(source.paths([]))
-    rows = _rows(found, now_of(context), pauses_known(settings))
+    rows = _rows(source, found, now_of(context), pauses_known(settings))
     if json:
         say_json([row.json for row in rows])
     elif rows:
@@ -98,7 +98,8 @@ def show(context: typer.Context, job: JobArgument, *, config: ConfigOption = Non
     source = JobSource(settings)
     path = source.paths([job])[0]
     loaded = source.load(path)
-    row = row_of(path, loaded, now_of(context), pauses_known(settings).get(JobName(loaded.name)))
+    pause = pauses_known(settings).get(JobName(loaded.name))
+    row = row_of(path, loaded, now_of(context), pause, calendars=settings.calendar_dates)
     if json:
         say_json(row.json | {"job": loaded.model_dump(mode="json", by_alias=True)})
         return
@@ -112,7 +113,7 @@ def check(
     """Say of each file whether it is a job."""
     source = JobSource.for_check(jobs or (), config)
     loaded = source.load_each(source.paths(jobs or ()))
-    rows = _rows([(path, _with_script(found)) for path, found in loaded], now_of(context))
+    rows = _rows(source, [(path, _with_script(found)) for path, found in loaded], now_of(context))
     if json:
         say_json([row.json for row in rows])
     else:
@@ -215,10 +216,13 @@ def _following(row: JobRow, job: Job) -> str:
 
 
 def _rows(
-    loaded: Sequence[tuple[Path, Job | ConfigError]], now: datetime, pauses: Mapping[JobName, Pause] | None = None
+    source: JobSource,
+    loaded: Sequence[tuple[Path, Job | ConfigError]],
+    now: datetime,
+    pauses: Mapping[JobName, Pause] | None = None,
 ) -> list[JobRow]:
-    known = pauses or {}
-    rows = (row_of(path, found, now, known.get(JobName(path.stem))) for path, found in loaded)
+    known, calendars = pauses or {}, source.settings.calendar_dates if source.settings else None
+    rows = (row_of(path, found, now, known.get(JobName(path.stem)), calendars=calendars) for path, found in loaded)
     return sorted(rows, key=lambda row: row.name)
 
 

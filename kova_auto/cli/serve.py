@@ -111,7 +111,8 @@ def _schedule(settings: Settings, now: datetime) -> Iterator[str]:
     """Yield what will happen by itself, soonest first; what is wrong with a file is said where it is read."""
     source = JobSource(settings)
     try:
-        rows = [row_of(path, loaded, now) for path, loaded in source.load_each(source.paths([]))]
+        found, calendars = source.load_each(source.paths([])), settings.calendar_dates
+        rows = [row_of(path, loaded, now, calendars=calendars) for path, loaded in found]
     except ConfigError:
         return
     broken = sum(row.job is None for row in rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from datetime import datetime
 from pathlib import Path
 
 import jsonschema
@@ -282,3 +283,12 @@ def test_the_example_jobs_are_sound(home: Home) -> None:
     result = home.run("jobs", "check", "--config", str(settings))
     assert (result.exit_code, result.stderr) == (0, "")
     assert "repo-digest" in result.stdout
+
+
+def test_what_is_excluded_is_neither_next_nor_left_out_of_the_sentence(home: Home) -> None:
+    home.job("daily", 'prompt = "x"\n[schedule]\ncron = "0 7 * * *"\nexclude = { weekdays = ["TUE", "WED"] }\n')
+    (row,) = json.loads(home.run("jobs", "list", "--json").stdout)
+
+    assert row["next_at"].endswith("T07:00:00Z")
+    assert datetime.fromisoformat(row["next_at"]).weekday() not in (1, 2)
+    assert "Tuesday" in row["schedule"]
