@@ -95,6 +95,6 @@ async def test_arguments_that_are_no_json_are_never_executed_and_every_request_i
     state, events = await ran(home, bases[protocol], protocol, f"{GPT}:mock-bad-tool-json", whole)
 
     assert state.finished is not None
-    assert (state.finished.outcome, state.denials) == (Outcome.BLOCKED, 5)  # It has no tool of this name, either.
+    assert (state.finished.outcome, state.denials) == (Outcome.BLOCKED, 3)  # It has no tool of this name, either.
     assert [event for event in events if isinstance(event, ModelCallFailed | CallStarted)] == []
     assert {call.call.unparsed for call in state.calls.values()} == {BROKEN}
