@@ -11,7 +11,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, TypeVar
@@ -21,21 +21,13 @@ ASIDE = 8
 
 
 @dataclass(eq=False, slots=True)
-class _Job:
-    """Hold one piece of work, and what came of it; as a block, it keeps whatever its work raises."""
+class Awaited:
+    """Hold who awaits a piece of work, in which loop, and what came of it."""
 
-    do: Callable[[], Any]
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
     result: Any = None
     error: BaseException | None = None
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> bool:
-        self.error = error
-        return True
 
     def settle(self) -> None:
         """Answer the caller; one who no longer waits is left alone."""
@@ -45,6 +37,20 @@ class _Job:
             self.future.set_result(self.result)
         else:
             self.future.set_exception(self.error)
+
+
+@dataclass(eq=False, slots=True)
+class _Job(Awaited):
+    """Hold one piece of work; as a block, it keeps whatever that raises."""
+
+    do: Callable[[], Any] = field(kw_only=True)
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> bool:
+        self.error = error
+        return True
 
 
 class Threads:
@@ -71,7 +77,7 @@ class Threads:
                 raise self._late()
             if not self._begun:
                 self._begin()
-            self._jobs.put(_Job(do, loop, future))
+            self._jobs.put(_Job(loop, future, do=do))
         return await future
 
     @property

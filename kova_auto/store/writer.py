@@ -11,7 +11,7 @@ import sqlite3
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any
@@ -23,29 +23,17 @@ from kova_auto.core.errors import JournalError
 from kova_auto.store.database import T, Work, closed
 from kova_auto.store.faults import DatabaseErrors
 from kova_auto.store.transaction import Transaction
+from kova_auto.threads import Awaited
 
 BATCH = 256
 IDLE_S = 5.0
 
 
 @dataclass(eq=False, slots=True)
-class _Item:
-    """Hold one write, and what became of it."""
+class _Item(Awaited):
+    """Hold one write."""
 
-    work: Work[Any]
-    loop: asyncio.AbstractEventLoop
-    future: asyncio.Future[Any]
-    result: Any = None
-    error: BaseException | None = None
-
-    def settle(self) -> None:
-        """Answer the caller; one who no longer waits is left alone."""
-        if self.future.done():
-            return
-        if self.error is None:
-            self.future.set_result(self.result)
-        else:
-            self.future.set_exception(self.error)
+    work: Work[Any] = field(kw_only=True)
 
 
 class _Keeping:
@@ -115,7 +103,7 @@ class GroupWriter:
         with self._lock:
             if self._closed:
                 raise closed(self._place)
-            self._queue.put(_Item(work, loop, future))
+            self._queue.put(_Item(loop, future, work=work))
         return await future
 
     def close(self) -> None:
