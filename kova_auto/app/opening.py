@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from kova_auto.app.control import RunAsk
 from kova_auto.app.past import Past
-from kova_auto.app.permissions import Permissions
+from kova_auto.app.permissions import Permissions, Standings
 from kova_auto.app.pinning import Chain, Pinning
 from kova_auto.app.staging import Copies
 from kova_auto.core.approval.levels import ApprovalLevel
@@ -32,6 +32,22 @@ from kova_auto.scheduling.triggers import timetable_of
 from kova_auto.threads import aside
 
 _UNASKED = "no provider is configured, and the job's script is not played unless it says allow_scripted = true"
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Hold what this machine has for a run.
+
+    Attributes:
+        chain: Models of its job, or why there are none; None where that depends on what this machine serves.
+        workspace: Where it is to work.
+        standings: What is allowed there for good.
+    """
+
+    run_id: RunId
+    chain: Chain | ConfigError | None
+    workspace: Path
+    standings: Standings
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +86,16 @@ class Opening:
             due_at: When the run was to begin, if that is another.
             given: Values of inputs that the job may declare; each is cut to what it may hold.
         """
-        now = self.clock.now()
+        now, key = self.clock.now(), run_id(JobName(job.name), nominal_at)
+        found = await aside(partial(self._look, key, job, now))
         try:
-            inputs, chain = inputs_of(job, _fitting(job, given)), await self.past.chain(job, now, self.pinning)
+            inputs, means = inputs_of(job, _fitting(job, given)), await self._chain(found, job, now)
+            chain = await self.past.chain(job, now, self.pinning, means)
         except ConfigError as exc:
             inputs, chain = {}, Chain(lacks=str(exc))
         if chain.scripted and not job.allow_scripted:
             chain = Chain(lacks=_UNASKED)
-        opened = await self._event(run_id(JobName(job.name), nominal_at), job, chain, inputs, Origin.SCHEDULE)
+        opened = self._event(found, job, chain, inputs, Origin.SCHEDULE)
         spent = await self.past.spent_usd(job, now)
         instants = {"nominal_at": nominal_at, "due_at": due_at or nominal_at, "next_at": _next_at(job, nominal_at)}
         tainted_by = given.get(TAINTED, "") if "parent_answer" in job.inputs else ""
@@ -94,12 +112,12 @@ class Opening:
         job = await asyncio.to_thread(self.loader, Path(ask.job))
         if ask.listener:
             job = job.model_copy(update={"notify": (Notify(endpoint=ask.listener.name),)})
-        inputs = inputs_of(job, ask.inputs)
-        chain = await self.pinning.chain(job, now)
+        inputs, key = inputs_of(job, ask.inputs), requested_run_id(JobName(job.name), ask.asked_at, ask.key)
+        found = await aside(partial(self._look, key, job, now))
+        chain = await self._chain(found, job, now)
         if chain.lacks:
             raise ConfigError(chain.lacks, path=job.path, key=chain.key)
-        key = requested_run_id(JobName(job.name), ask.asked_at, ask.key)
-        opened = await self._event(key, job, chain, inputs, Origin.REQUEST, ask.level)
+        opened = self._event(found, job, chain, inputs, Origin.REQUEST, ask.level)
         opened = opened.model_copy(update={"day_spent_usd": await self.past.spent_usd(job, now)})
         if day_is_spent(opened):
             hint = f"raise it, or ask again after midnight in {self.past.zone(job)}"
@@ -119,20 +137,33 @@ class Opening:
         opened = await self.of_request(RunAsk(job=item.path, key=item.key, asked_at=item.asked_at))
         return opened.model_copy(update={"nominal_at": item.nominal_at, "due_at": item.nominal_at})
 
-    async def _event(
+    def _look(self, key: RunId, job: Job, now: datetime) -> _Found:
+        """Look up all that a run needs of this machine; on a thread, as secrets and files may take a while."""
+        chain: Chain | ConfigError | None
+        try:
+            chain = self.pinning.without_server(job, now)
+        except ConfigError as exc:
+            chain = exc
+        return _Found(key, chain, self.copies.workspace(key, job), self.permissions.standing(job.workspace))
+
+    async def _chain(self, found: _Found, job: Job, now: datetime) -> Chain:
+        if isinstance(found.chain, ConfigError):
+            raise found.chain
+        return found.chain or await self.pinning.with_server(job, now)
+
+    def _event(
         self,
-        key: RunId,
+        found: _Found,
         job: Job,
         chain: Chain,
         inputs: dict[str, str],
         origin: Origin,
         level: ApprovalLevel | None = None,
     ) -> RunRequested:
-        workspace = await aside(partial(self.copies.workspace, key, job))
-        user, remembered, _, _ = await aside(partial(self.permissions.standing, job.workspace))
+        user, remembered, _, _ = found.standings
         return RunRequested(
             at=self.clock.now(),
-            run_id=key,
+            run_id=found.run_id,
             job=job,
             policy_hash=policy_hash(policy_of(job, level, user=user, remembered=remembered)),
             user=user,
@@ -144,7 +175,7 @@ class Opening:
             model=_model_name(job, chain),
             pins=chain.pins,
             blocked=chain.lacks,
-            workspace=str(workspace),
+            workspace=str(found.workspace),
         )
 
 

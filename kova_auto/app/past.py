@@ -37,13 +37,15 @@ class Past:
         """Return what the job's runs have cost on the day that it is now."""
         return await self.views.spent_usd(JobName(job.name), day_began(now, self.zone(job)))
 
-    async def chain(self, job: Job, now: datetime, pinning: Pinning) -> Chain:
+    async def chain(self, job: Job, now: datetime, pinning: Pinning, means: Chain) -> Chain:
         """Return the models of a scheduled run: "auto" stays the model it was, as long as that can be asked.
 
-        Raises:
-            ConfigError: As `Pinning.chain`.
+        Args:
+            job: The job.
+            now: UTC.
+            pinning: Finds the models of a run.
+            means: What it finds for the job at present.
         """
-        means = await pinning.chain(job, now)
         if job.models != (AUTO,) or not means.pins:
             return means
         name = means.pins[0].name

@@ -68,13 +68,24 @@ class Pinning:
         Raises:
             ConfigError: The job names no provider that anybody knows, or `auto` has no default model.
         """
-        if (chain := await aside(partial(self._without_server, job, now))) is not None:
-            return chain
-        return await aside(partial(self._chain, job, await self.server(), now))
+        chain = await aside(partial(self.without_server, job, now))
+        return chain or await self.with_server(job, now)
 
-    def _without_server(self, job: Job, now: datetime) -> Chain | None:
-        """Return the chain of a job; None where it depends on what this machine serves."""
+    def without_server(self, job: Job, now: datetime) -> Chain | None:
+        """Return the chain of a job; None where it depends on what this machine serves. Fetches secrets.
+
+        Raises:
+            ConfigError: As `chain`.
+        """
         return None if wants_server(job.models, self.providers) else self._chain(job, None, now)
+
+    async def with_server(self, job: Job, now: datetime) -> Chain:
+        """Return the chain of a job that depends on what this machine serves.
+
+        Raises:
+            ConfigError: As `chain`.
+        """
+        return await aside(partial(self._chain, job, await self.server(), now))
 
     def _chain(self, job: Job, found: Pin | None, now: datetime) -> Chain:
         chosen = pick(job.models, self.providers, has_script=job.script_text is not None, found=found)

@@ -55,7 +55,8 @@ async def kept(journal: Journal, *stories: Story) -> None:
 async def scheduled(journal: MemoryJournal, *known: Provider, job: Job | None = None) -> Chain:
     """Return the models of the job's next scheduled run, the first provider being what "auto" means."""
     past = Past(journal, journal, lambda _: ZoneInfo("UTC"))
-    return await past.chain(job or a_job(), NOON, Pinning({one.name: one for one in known}, nobody))
+    job, pinning = job or a_job(), Pinning({one.name: one for one in known}, nobody)
+    return await past.chain(job, NOON, pinning, await pinning.chain(job, NOON))
 
 
 def names(chain: Chain) -> list[str]:
