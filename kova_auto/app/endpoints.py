@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kova_auto.app.control import Listener
 from kova_auto.app.vault import Vault
-from kova_auto.core.delivery.signature import parse_secret
+from kova_auto.core.delivery.needs import NEEDS, Needs, options_of
+from kova_auto.core.delivery.signature import SigningSecret, parse_secret
 from kova_auto.core.delivery.target import FormatName, Target
 from kova_auto.core.errors import UnknownEndpointError
 from kova_auto.core.ids import EndpointName
@@ -49,13 +50,21 @@ class Endpoints:
             known = ", ".join(sorted(self._settings.endpoints)) or "none"
             message = f"there is no endpoint {name}; the settings have {known}"
             raise UnknownEndpointError(message, key=f"endpoints.{name}", hint="kova-auto endpoints list shows them")
-        key = f"endpoints.{name}.secret"
+        needs = NEEDS[table.format]
         return Target(
             name=name,
             format=table.format,
-            url=self._vault.value(table.url) if isinstance(table.url, SecretRef) else table.url,
-            secrets=(parse_secret(self._vault.value(table.secret), key=key),) if table.secret else (),
+            url=self._vault.value(table.url) if isinstance(table.url, SecretRef) else table.url or needs.url,
+            secrets=tuple(self._secret(name, reference, needs) for reference in table.secret),
+            token=self._vault.value(table.token) if table.token else "",
+            options=options_of(needs, table.options),
             allow_http=table.allow_http,
             allow_cidrs=tuple(parse_cidr(text) for text in table.allow_cidrs),
             timeout_s=table.timeout.total_seconds(),
         )
+
+    def _secret(self, name: EndpointName, reference: SecretRef, needs: Needs) -> SigningSecret:
+        text = self._vault.value(reference)
+        if needs.signs == "whsec":
+            return parse_secret(text, key=f"endpoints.{name}.secret")
+        return SigningSecret(text.encode())

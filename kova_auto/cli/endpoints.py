@@ -47,6 +47,8 @@ def list_endpoints(*, config: ConfigOption = None, json: JsonOption = False) -> 
 
 
 def _url_from(endpoint: EndpointTable) -> str:
+    if endpoint.url is None:
+        return "format"
     return endpoint.url.source if isinstance(endpoint.url, SecretRef) else "settings"
 
 
@@ -55,7 +57,7 @@ def _json(name: str, endpoint: EndpointTable) -> JsonDict:
         "name": name,
         "format": endpoint.format.value,
         "url_from": _url_from(endpoint),
-        "secret_from": endpoint.secret.source if endpoint.secret else None,
+        "secret_from": ", ".join(one.source for one in endpoint.secret) or None,
         "allow_http": endpoint.allow_http,
         "allow_cidrs": list(endpoint.allow_cidrs),
         "timeout_s": endpoint.timeout.total_seconds(),
@@ -63,7 +65,7 @@ def _json(name: str, endpoint: EndpointTable) -> JsonDict:
 
 
 def _cells(name: str, endpoint: EndpointTable) -> tuple[str, ...]:
-    secret = endpoint.secret.source if endpoint.secret else "-"
+    secret = ", ".join(one.source for one in endpoint.secret) or "-"
     wider = [*(["plain http"] if endpoint.allow_http else []), *endpoint.allow_cidrs]
     reaches = ", ".join(("public https", *wider))
     return name, endpoint.format.value, _url_from(endpoint), secret, reaches, f"{endpoint.timeout.total_seconds():g} s"

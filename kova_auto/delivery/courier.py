@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from kova_auto.core.delivery.format import Wish
 from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult, NextState, next_state
 from kova_auto.core.delivery.payload import render
 from kova_auto.core.delivery.sample import sample_notice
@@ -102,7 +103,7 @@ class Courier:
         """
         target, now = self.targets(name), self.clock.now()
         delivery_id = f"msg_test_{now:%Y%m%dT%H%M%S%f}"
-        message = render(target.format, sample_notice(name, outcome, now), delivery_id=delivery_id)
+        message = render(target.format, sample_notice(name, outcome, now), Wish(delivery_id, options=target.options))
         result = await send(self.exchange, target, message, delivery_id=delivery_id, now=now)
         if result.outcome is AttemptOutcome.DELIVERED:
             self.resume(name)

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from kova_auto.core.delivery.format import Rendered, form_after
+from kova_auto.core.delivery.format import Rendered, Wish, form_after
 from kova_auto.core.delivery.notice import NOTICE
 from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult, Terms
 from kova_auto.core.delivery.payload import FORMATS, render
@@ -41,10 +41,11 @@ class Duty:
     def terms(self, targets: Targets) -> Terms:
         """Return under what terms it is owed; an endpoint that is not there is taken for one that drops repeats."""
         try:
-            dedupes = FORMATS[targets(self.owed.endpoint).format].dedupes
+            tries = FORMATS[targets(self.owed.endpoint).format].tries_in_doubt
         except ConfigError:
-            dedupes = True
-        return Terms(dedupes=dedupes, interactive=self.owed.cause is Cause.APPROVAL, expires_at=self.owed.expires_at)
+            tries = None
+        interactive = self.owed.cause is Cause.APPROVAL
+        return Terms(tries_in_doubt=tries, interactive=interactive, expires_at=self.owed.expires_at)
 
 
 async def duty_of(journal: Journal, row: DeliveryRow) -> Duty:
@@ -96,5 +97,5 @@ class Packing:
     async def _pack(self, duty: Duty) -> tuple[Target, Rendered]:
         target = self.targets(duty.owed.endpoint)
         notice = NOTICE.validate_json(self.redact(notice_of(duty.state, duty.owed).model_dump_json()))
-        form = form_after(duty.past)
-        return target, await asyncio.to_thread(render, target.format, notice, delivery_id=duty.owed.id, form=form)
+        wish = Wish(duty.owed.id, form_after(duty.past), target.options)
+        return target, await asyncio.to_thread(render, target.format, notice, wish)

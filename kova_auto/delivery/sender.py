@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from kova_auto.core.delivery.format import Format, Rendered
+from kova_auto.core.delivery.format import Rendered
 from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult, classify
 from kova_auto.core.delivery.payload import FORMATS
-from kova_auto.core.delivery.signature import signed_headers
 from kova_auto.core.delivery.target import Target
-from kova_auto.core.errors import ConfigError
 from kova_auto.core.net.address import EgressRefusedError
-from kova_auto.core.net.http import Exchange, Headers, HttpRequest
+from kova_auto.core.net.http import Exchange, HttpRequest
 from kova_auto.core.net.url import parse_url
 
 
@@ -28,23 +26,13 @@ async def send(
         now: Signed as the attempt's time.
 
     Raises:
-        ConfigError: The format is a signed one and the target has no secret.
+        ConfigError: The target lacks what its format needs.
     """
     kind = FORMATS[target.format]
-    headers = _headers(kind, target, message, delivery_id, now)
+    sealed = kind.seal(target, message, delivery_id, now)
     try:
-        url = parse_url(target.url, target.egress)
+        url = parse_url(sealed.url, target.egress)
     except EgressRefusedError as exc:
         return AttemptResult(AttemptOutcome.POLICY_BLOCK, str(exc))
-    request = HttpRequest("POST", url, headers, message.body, target.egress, target.timeout_s)
+    request = HttpRequest(sealed.method, url, sealed.headers, sealed.body, target.egress, target.timeout_s)
     return classify(await exchange.exchange(request), kind.judge, now=now)
-
-
-def _headers(kind: Format, target: Target, message: Rendered, delivery_id: str, now: datetime) -> Headers:
-    headers = (("Content-Type", message.content_type), *message.headers)
-    if not kind.signed:
-        return headers
-    if not target.secrets:
-        msg = f"the format {target.format} is signed: wanted a secret"
-        raise ConfigError(msg, key=f"endpoints.{target.name}.secret", hint="whsec_ and base64 of 24 to 64 random bytes")
-    return (*headers, *signed_headers(target.secrets, delivery_id, int(now.timestamp()), message.body))

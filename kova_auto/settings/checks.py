@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import ValidationError
 
+from kova_auto.core.delivery.needs import NEEDS, Want, problems_of
 from kova_auto.core.delivery.target import FormatName
 from kova_auto.core.errors import ConfigError, SettingsError
 from kova_auto.core.net.address import EgressRefusedError, Network, parse_cidr
@@ -17,6 +18,7 @@ from kova_auto.core.toml.problems import Problems
 from kova_auto.settings.model import EndpointTable, ProviderTable, SettingsFile
 
 _STAND_IN = "not-resolved-yet"
+_COMMON = frozenset(EndpointTable.model_fields) - {"options"}
 
 
 def check_settings(file: SettingsFile, problems: Problems[SettingsError]) -> None:
@@ -50,13 +52,20 @@ def _check_endpoint(place: Key, table: EndpointTable, problems: Problems[Setting
         _check_url((*place, "url"), table.url, Egress(table.allow_http, networks), problems)
     if (*place, "format") in problems:
         return
-    match table.format:
-        case FormatName.STANDARD if table.secret is None:
-            problems.add((*place, "secret"), "wanted a secret to sign with, found none", REFERENCE_FORMS)
-        case FormatName.SLACK if table.secret is not None:
-            problems.add((*place, "secret"), "wanted none: Slack checks no signature", "leave it out")
-        case _:
-            pass
+    needs = NEEDS[table.format]
+    if table.url is None and not needs.url and (*place, "url") not in problems:
+        problems.add((*place, "url"), "wanted the address, found none")
+    _check_want((*place, "secret"), needs.secret, table.secret, table.format, problems)
+    _check_want((*place, "token"), needs.token, table.token, table.format, problems)
+    for key, message, hint in problems_of(needs, table.options, _COMMON):
+        problems.add((*place, *key), message, hint)
+
+
+def _check_want(key: Key, want: Want, given: object, name: FormatName, problems: Problems[SettingsError]) -> None:
+    if want is Want.REQUIRED and not given and key not in problems:
+        problems.add(key, f"wanted a {key[-1]} for the format {name}, found none", REFERENCE_FORMS)
+    elif want is Want.NONE and given:
+        problems.add(key, f"wanted none: the format {name} has no use for it", "leave it out")
 
 
 def _networks(place: Key, table: EndpointTable, problems: Problems[SettingsError]) -> tuple[Network, ...]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, JsonValue, StrictBool, StrictInt
+from pydantic import Field, JsonValue, StrictBool, StrictInt, field_validator, model_validator
 
 from kova_auto.core.delivery.target import FormatName
 from kova_auto.core.duration import Duration
@@ -71,22 +71,40 @@ class EndpointTable(Value):
     """Say where results may be delivered, and how far a request to it may go.
 
     Attributes:
-        url: By reference where the URL itself is a credential, as Slack's is.
-        secret: Signs what is sent.
+        url: By reference where the URL itself is a credential, as Slack's is; None where the format has an address.
+        secret: Signs what is sent; of several, the first is the newest, and all of them sign.
+        token: Lets us in, where the format wants one.
         allow_cidrs: Networks that are not public and may be reached.
+        options: Every other key: those that the format knows by itself.
     """
 
     format: FormatName = FormatName.STANDARD
-    url: str | SecretRef
-    secret: SecretRef | None = None
+    url: str | SecretRef | None = None
+    secret: tuple[SecretRef, ...] = ()
+    token: SecretRef | None = None
     allow_http: StrictBool = False
     allow_cidrs: tuple[str, ...] = ()
     timeout: Duration = Field(default=timedelta(seconds=10), gt=timedelta(0), le=timedelta(seconds=60))
+    options: dict[str, JsonValue] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _own_keys(cls, given: object) -> object:
+        """Put the keys of the format by themselves; whether it knows them, `settings/checks.py` sees."""
+        if not isinstance(given, Mapping) or isinstance(given.get("options"), Mapping):
+            return given
+        common = {key: value for key, value in given.items() if key in cls.model_fields and key != "options"}
+        return {**common, "options": {key: value for key, value in given.items() if key not in common}}
+
+    @field_validator("secret", mode="before")
+    @classmethod
+    def _one_or_more(cls, given: object) -> object:
+        return (given,) if isinstance(given, Mapping | SecretRef) else given
 
     @property
     def secrets(self) -> tuple[tuple[str, SecretRef], ...]:
         """Return the references in this table, each with its key."""
-        found = (("url", self.url), ("secret", self.secret))
+        found = (("url", self.url), ("token", self.token), *(("secret", one) for one in self.secret))
         return tuple((key, value) for key, value in found if isinstance(value, SecretRef))
 
 

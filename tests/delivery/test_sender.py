@@ -12,7 +12,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from kova_auto.core.delivery.format import Rendered
+from kova_auto.core.delivery.format import Rendered, Wish
 from kova_auto.core.delivery.notice import EndpointTest
 from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult
 from kova_auto.core.delivery.payload import render
@@ -62,7 +62,7 @@ def slack(url: str = "https://hooks.slack.com/services/s3cr3t") -> Target:
 
 
 def message(name: FormatName = FormatName.STANDARD) -> Rendered:
-    return render(name, EndpointTest(endpoint="ci", sent_at=NOW), delivery_id=ID)
+    return render(name, EndpointTest(endpoint="ci", sent_at=NOW), Wish(ID))
 
 
 async def test_a_message_is_signed_for_this_attempt_and_goes_where_it_should() -> None:

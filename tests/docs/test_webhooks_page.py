@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kova_auto.core.delivery.format import Form
+from kova_auto.core.delivery.format import Wish
 from kova_auto.core.delivery.formats import standard
 from kova_auto.core.delivery.notice import ApprovalNotice, EndpointTest, Notice, RunReport
 from kova_auto.core.delivery.outcome import AttemptOutcome
@@ -77,7 +77,7 @@ NOTICES = [
 
 @pytest.mark.parametrize(("notice", "heading"), NOTICES)
 def test_the_body_has_the_names_of_its_table_and_no_others(notice: Notice, heading: str) -> None:
-    body = json.loads(standard.render(notice, "msg_1", Form.RICH).body)
+    body = json.loads(standard.render(notice, Wish("msg_1")).body)
     assert sorted(body["data"]) == sorted(table(PAGE, heading).names)
     assert list(body) == tables_under(PAGE, "What is sent: `standard`")[1].names
 
@@ -96,7 +96,7 @@ def test_each_kind_of_message_is_named_with_its_outcomes() -> None:
 def test_the_headers_are_those_of_the_table() -> None:
     headers = tables_under(PAGE, "What is sent: `standard`")[0]
     assert headers.names == ["Content-Type", *signed()]
-    assert standard.render(REPORT, "msg_1", Form.RICH).content_type in codes(headers.body[0][1])
+    assert standard.render(REPORT, Wish("msg_1")).content_type in codes(headers.body[0][1])
 
 
 def test_outcomes_and_statuses_are_all_there() -> None:

@@ -108,7 +108,7 @@ def test_providers_and_endpoints_are_read(tmp_path: Path) -> None:
         "team-slack": EndpointTable(format=FormatName.SLACK, url=SecretRef(env="SLACK_WEBHOOK_URL")),
         "ci": EndpointTable(
             url="http://127.0.0.1:9000/hook",
-            secret=SecretRef(credential="ci_hook"),
+            secret=(SecretRef(credential="ci_hook"),),
             allow_http=True,
             allow_cidrs=("127.0.0.0/8",),
         ),
@@ -178,7 +178,9 @@ def test_variables_have_the_last_word(tmp_path: Path) -> None:
     )
     assert (settings.max_concurrent_runs, settings.max_sleep, settings.discover) == (8, timedelta(seconds=5), False)
     assert settings.database == SecretRef(env="DATABASE_URL")
-    assert settings.endpoints["ci"] == EndpointTable(url=HOOK, secret=SecretRef(env="NEW"), allow_cidrs=("10.0.0.0/8",))
+    assert settings.endpoints["ci"] == EndpointTable(
+        url=HOOK, secret=(SecretRef(env="NEW"),), allow_cidrs=("10.0.0.0/8",)
+    )
     assert settings.providers["ollama"].max_concurrent == 1
 
 
@@ -223,7 +225,7 @@ def test_a_secret_written_out_is_not_shown(tmp_path: Path) -> None:
         ),
         (
             {"KOVA_AUTO_ENDPOINTS__CI__SECRET__ENV": "X"},
-            "KOVA_AUTO_ENDPOINTS__CI__SECRET__ENV: endpoints.ci.url: wanted a value, found none",
+            "KOVA_AUTO_ENDPOINTS__CI__SECRET__ENV: endpoints.ci.url: wanted the address, found none",
         ),
         (
             {"KOVA_AUTO_ENDPOINTS": "[1,"},

@@ -1,16 +1,19 @@
-"""Say what a format is: how a notice becomes a request's body, and when its receiver has taken it."""
+"""Say what a format is: how a notice becomes a request, and when its receiver has taken it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
+from types import MappingProxyType
 
 from pydantic import JsonValue
 
 from kova_auto.core.delivery.notice import Notice
 from kova_auto.core.delivery.outcome import AttemptOutcome, Judge
+from kova_auto.core.delivery.target import OptionValue, Target
 from kova_auto.core.net.http import Headers
 
 
@@ -22,8 +25,32 @@ class Form(StrEnum):
 
 
 @dataclass(frozen=True)
+class Wish:
+    """Say how a message is to be made.
+
+    Attributes:
+        delivery_id: The same on every attempt.
+        options: The endpoint's own, as `core/delivery/needs.py` describes them for the format.
+    """
+
+    delivery_id: str
+    form: Form = Form.RICH
+    options: Mapping[str, OptionValue] = field(default_factory=lambda: MappingProxyType({}))
+
+    def text(self, key: str) -> str:
+        """Return an option that is one text; empty where it is not given."""
+        value = self.options.get(key, "")
+        return value if isinstance(value, str) else ""
+
+    def table(self, key: str) -> Mapping[str, str]:
+        """Return an option that is a table of texts; empty where it is not given."""
+        value = self.options.get(key, {})
+        return {} if isinstance(value, str) else value
+
+
+@dataclass(frozen=True)
 class Rendered:
-    """Hold what is sent; the same notice always gives the same bytes."""
+    """Hold what is sent; the same notice and wish always give the same bytes."""
 
     body: bytes
     content_type: str = "application/json"
@@ -31,20 +58,41 @@ class Rendered:
 
 
 @dataclass(frozen=True)
+class Sealed:
+    """Hold the request of one attempt: its address may be a credential, and its signature is of this moment."""
+
+    url: str = field(repr=False)
+    body: bytes = field(repr=False)
+    headers: Headers = field(default=(), repr=False)
+    method: str = "POST"
+
+
+Seal = Callable[[Target, Rendered, str, datetime], Sealed]
+"""Takes the target, what was rendered, the delivery's id and the attempt's time; raises ConfigError where the target
+lacks what this needs."""
+
+
+def posted(target: Target, message: Rendered, _delivery_id: str, _now: datetime) -> Sealed:
+    """Return the request of a receiver that wants no more than the message at the endpoint's address."""
+    return Sealed(target.url, message.body, (("Content-Type", message.content_type), *message.headers))
+
+
+@dataclass(frozen=True)
 class Format:
     """Hold what is particular to one kind of receiver.
 
     Attributes:
-        render: Takes the notice, the delivery's id and the form.
+        render: Takes the notice and how it is to be made; within the limits of `core/delivery/limits.py`.
         judge: Says what an answer means where its status does not.
-        signed: Carries a Standard Webhooks signature.
-        dedupes: The receiver can tell a repeat by the delivery's id.
+        seal: Makes an attempt's request.
+        tries_in_doubt: How many attempts may end without our knowing whether the message arrived, before that is
+            said and no more is made; None where the receiver drops a repeat by the delivery's id.
     """
 
-    render: Callable[[Notice, str, Form], Rendered]
+    render: Callable[[Notice, Wish], Rendered]
     judge: Judge
-    signed: bool = False
-    dedupes: bool = False
+    seal: Seal = posted
+    tries_in_doubt: int | None = 2
 
 
 def form_after(past: Sequence[AttemptOutcome]) -> Form:

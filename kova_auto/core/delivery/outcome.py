@@ -130,13 +130,14 @@ class Terms:
     """Say under what terms a message is owed.
 
     Attributes:
-        dedupes: The receiver drops a repeat by its id, so an attempt that may have arrived can be made again.
+        tries_in_doubt: How many attempts may end without our knowing whether it arrived; None where the receiver drops
+            a repeat by its id.
         interactive: Somebody waits for it: an approval, a question.
         expires_at: Of no use to the receiver from then on.
         schedule_s: Seconds before each attempt, the first included.
     """
 
-    dedupes: bool
+    tries_in_doubt: int | None
     interactive: bool = False
     expires_at: datetime | None = None
     schedule_s: Sequence[float] = SCHEDULE_S
@@ -186,7 +187,7 @@ def next_state(
             return case.again(0, at_once=True)
         case AttemptOutcome.BAD_ENDPOINT | AttemptOutcome.REDIRECTED:
             return case.refused()
-        case AttemptOutcome.AMBIGUOUS if result.permanent or (not terms.dedupes and result.outcome in past):
+        case AttemptOutcome.AMBIGUOUS if result.permanent or case.is_doubtful():
             return case.ended("; not sent again, because the receiver cannot tell a repeat")
         case AttemptOutcome.THROTTLED:
             state = case.again(asked_s)
@@ -206,6 +207,11 @@ class _Case:
     result: AttemptResult
     terms: Terms
     now: datetime
+
+    def is_doubtful(self) -> bool:
+        """Say whether it may have arrived as often as it may have."""
+        most = self.terms.tries_in_doubt
+        return most is not None and self.done.count(AttemptOutcome.AMBIGUOUS) >= most
 
     def refused(self) -> NextState:
         """Ask a few times more, far apart; then leave the endpoint alone until a person has looked."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kova_auto.core.delivery.format import Form, Format, Rendered
+from kova_auto.core.delivery.format import Format, Rendered, Wish
 from kova_auto.core.delivery.formats import slack, standard
 from kova_auto.core.delivery.notice import Notice
 from kova_auto.core.delivery.target import FormatName
@@ -15,6 +15,6 @@ FORMATS: Mapping[FormatName, Format] = {
 }
 
 
-def render(name: FormatName, notice: Notice, *, delivery_id: str, form: Form = Form.RICH) -> Rendered:
+def render(name: FormatName, notice: Notice, wish: Wish) -> Rendered:
     """Return the body of a message, within its receiver's limits; the same arguments always give the same bytes."""
-    return FORMATS[name].render(notice, delivery_id, form)
+    return FORMATS[name].render(notice, wish)

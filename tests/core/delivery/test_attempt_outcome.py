@@ -20,7 +20,7 @@ from kova_auto.core.net.http import BodyEnd, FailureKind, HttpFailure, HttpRespo
 from kova_auto.core.owed import DeliveryStatus
 
 NOW = datetime(2026, 12, 1, 7, 0, tzinfo=UTC)
-DEDUPES, CHAT = Terms(dedupes=True), Terms(dedupes=False)
+DEDUPES, CHAT = Terms(tries_in_doubt=None), Terms(tries_in_doubt=2)
 Is = AttemptOutcome
 
 
@@ -234,7 +234,7 @@ def test_throttling_pauses_the_endpoint_for_as_long_as_it_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("terms", "hours"), [(DEDUPES, 24), (Terms(dedupes=True, interactive=True), 1)], ids=["result", "approval"]
+    ("terms", "hours"), [(DEDUPES, 24), (Terms(tries_in_doubt=None, interactive=True), 1)], ids=["result", "approval"]
 )
 def test_a_wait_past_the_cap_is_cut_and_said(terms: Terms, hours: int) -> None:
     state = after(Is.THROTTLED, retry_after_s=172_800, terms=terms)
@@ -244,7 +244,7 @@ def test_a_wait_past_the_cap_is_cut_and_said(terms: Terms, hours: int) -> None:
 
 
 def test_what_would_come_too_late_is_expired_now() -> None:
-    terms = Terms(dedupes=True, expires_at=NOW + timedelta(seconds=60))
+    terms = Terms(tries_in_doubt=None, expires_at=NOW + timedelta(seconds=60))
 
     assert waits_s(after(Is.SERVER_ERROR, terms=terms)) < 60
     assert after(*[Is.SERVER_ERROR] * 4, terms=terms) == NextState(

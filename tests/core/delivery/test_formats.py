@@ -13,9 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from kova_auto.core.delivery.format import Form, form_after
+from kova_auto.core.delivery.format import Form, Wish, form_after, posted
 from kova_auto.core.delivery.formats import slack, standard
 from kova_auto.core.delivery.formats.mrkdwn import size
+from kova_auto.core.delivery.limits import LIMITS
+from kova_auto.core.delivery.needs import NEEDS
 from kova_auto.core.delivery.notice import (
     NOTICE,
     ApprovalNotice,
@@ -74,7 +76,7 @@ def approval(**changes: object) -> ApprovalNotice:
 
 
 def sent(name: FormatName, notice: Notice, form: Form = Form.RICH) -> Any:  # noqa: ANN401
-    return json.loads(render(name, notice, delivery_id=ID, form=form).body)
+    return json.loads(render(name, notice, Wish(ID, form)).body)
 
 
 def test_the_standard_message_holds_the_whole_report() -> None:
@@ -174,7 +176,7 @@ def test_a_test_message_holds_what_breaks_receivers() -> None:
 @pytest.mark.parametrize("character", ["a", "日", '"', "\\", "\n", "👩\u200d👩\u200d👧"])
 def test_a_long_answer_is_cut_to_what_fits_and_counted(character: str) -> None:
     answer = character * 200_000
-    body = render(FormatName.STANDARD, report(answer=answer), delivery_id=ID).body
+    body = render(FormatName.STANDARD, report(answer=answer), Wish(ID)).body
     data = json.loads(body)["data"]
 
     assert 19_900 < len(body) <= 20_000
@@ -192,7 +194,7 @@ def test_long_lists_are_cut_and_counted() -> None:
         denied=tuple(Denial(tool="bash", reason=f"{n} " + "日" * 2000) for n in range(500)),
         changes=tuple(Change(path=f"{n}/" + "x" * 500, what="created") for n in range(500)),
     )
-    body = render(FormatName.STANDARD, many, delivery_id=ID).body
+    body = render(FormatName.STANDARD, many, Wish(ID)).body
     data = json.loads(body)["data"]
 
     assert len(body) <= 20_000
@@ -224,9 +226,9 @@ def test_only_a_message_that_did_not_fit_is_sent_plainly() -> None:
 
 
 def test_only_the_signed_format_can_tell_a_repeat() -> None:
-    assert {name: (f.signed, f.dedupes) for name, f in FORMATS.items()} == {
-        FormatName.STANDARD: (True, True),
-        FormatName.SLACK: (False, False),
+    assert {name: (f.seal is not posted, f.tries_in_doubt) for name, f in FORMATS.items()} == {
+        FormatName.STANDARD: (True, None),
+        FormatName.SLACK: (False, 2),
     }
 
 
@@ -329,7 +331,7 @@ def texts_in(value: object, *kinds: str) -> Iterator[str]:
 @GENERATED
 @given(NOTICES)
 def test_every_standard_message_is_valid_and_small(notice: Notice) -> None:
-    body = render(FormatName.STANDARD, notice, delivery_id=ID).body
+    body = render(FormatName.STANDARD, notice, Wish(ID)).body
 
     assert len(body) <= standard.MAX_BYTES
     assert json.loads(body)["type"] == notice.type
@@ -350,3 +352,8 @@ def test_every_slack_message_is_inside_every_limit_and_mentions_nobody(notice: N
         assert len(block.get("fields", [])) <= slack.MAX_FIELDS
         assert all(size(field["text"]) <= slack.MAX_FIELD for field in block.get("fields", []))
     assert not any(re.search(r"<[!@#]|@(?:here|channel)\b", text) for text in marked)
+
+
+def test_every_format_says_what_it_needs_and_what_it_takes_at_most() -> None:
+    assert set(NEEDS) == set(FORMATS) == set(FormatName)
+    assert {name.value for name in FORMATS} <= set(LIMITS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kova_auto.core.delivery.format import Wish
 from kova_auto.core.delivery.payload import FORMATS, render
 from kova_auto.core.delivery.sample import sample_notice
 from kova_auto.core.delivery.target import FormatName
@@ -16,7 +17,7 @@ from tests.support import at
 @pytest.mark.parametrize("outcome", [None, *Outcome])
 def test_every_format_can_say_a_test_and_says_that_it_is_one(format_name: FormatName, outcome: Outcome | None) -> None:
     notice = sample_notice(EndpointName("ci"), outcome, at("06:00:00"))
-    body = render(format_name, notice, delivery_id="msg_test").body.decode()
+    body = render(format_name, notice, Wish("msg_test")).body.decode()
     assert "test" in body.lower()
 
 

@@ -12,7 +12,7 @@ import math
 from pydantic import JsonValue
 
 from kova_auto.core.delivery.document import Document, Status, describe
-from kova_auto.core.delivery.format import Form, Format, Rendered, encode
+from kova_auto.core.delivery.format import Form, Format, Rendered, Wish, encode
 from kova_auto.core.delivery.formats.markdown import parse
 from kova_auto.core.delivery.formats.mrkdwn import escape, pack, shortened, size
 from kova_auto.core.delivery.notice import Notice
@@ -33,12 +33,12 @@ _LADDER = ((9000, MAX_FIELDS), (4000, MAX_FIELDS), (1200, 3))
 _SIGNS = {Status.GOOD: "✅", Status.BAD: "❌", Status.ATTENTION: "⚠️", Status.NEUTRAL: "ℹ️"}  # noqa: RUF001
 
 
-def render(notice: Notice, delivery_id: str, form: Form) -> Rendered:
+def render(notice: Notice, wish: Wish) -> Rendered:
     """Return the richest message that stays inside every limit; nothing is lost, the command to see it all is there."""
     document = describe(notice)
     title = f"{_SIGNS[document.status]} {document.title}"
-    footer = " · ".join([*document.footer, delivery_id[:12]])
-    if form is Form.RICH:
+    footer = " · ".join([*document.footer, wish.delivery_id[:12]])
+    if wish.form is Form.RICH:
         for characters, facts in _LADDER:
             blocks = _blocks(document, title, footer, characters, facts)
             if len(blocks) <= MAX_BLOCKS and sum(map(_length, blocks)) <= MAX_TOTAL:

@@ -7,26 +7,35 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from datetime import UTC
+from dataclasses import replace
+from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
-from kova_auto.core.delivery.format import Form, Format, Rendered, encode
-from kova_auto.core.delivery.notice import SCRIPTED, ApprovalNotice, EndpointTest, Notice, RunReport
+from kova_auto.core.delivery.format import Format, Rendered, Sealed, Wish, encode, posted
+from kova_auto.core.delivery.notice import SCRIPTED, ApprovalNotice, EndpointTest, Notice, RunReport, ScheduleNotice
 from kova_auto.core.delivery.outcome import AttemptResult
+from kova_auto.core.delivery.signature import signed_headers
+from kova_auto.core.delivery.target import Target
 from kova_auto.core.delivery.text import border, one_line
+from kova_auto.core.errors import ConfigError
 from kova_auto.core.net.http import HttpResponse
 
 MAX_BYTES = 20_000
 
 # The one long text of each notice; it gets what room the rest leaves.
-_LONG: Mapping[type[Notice], str] = {RunReport: "answer", ApprovalNotice: "arguments", EndpointTest: "text"}
+_LONG: Mapping[type[Notice], str] = {
+    RunReport: "answer",
+    ApprovalNotice: "arguments",
+    ScheduleNotice: "reason",
+    EndpointTest: "text",
+}
 _WHOLE = frozenset({"run_id", "call_id", "job"})
 # Entries of each list, and characters of each other text: the first that leave half the room for the long text.
 _BOUNDS = ((50, 1000), (20, 300), (5, 100))
 
 
-def render(notice: Notice, _delivery_id: str, _form: Form) -> Rendered:
+def render(notice: Notice, _wish: Wish) -> Rendered:
     """Return the message; its id travels in a header, and no form is plainer than this one."""
     long = _LONG[type(notice)]
     whole: dict[str, JsonValue] = notice.model_dump(mode="json", exclude={"kind", long})
@@ -81,4 +90,18 @@ def judge(_reply: HttpResponse) -> AttemptResult | None:
     return None
 
 
-FORMAT = Format(render, judge, signed=True, dedupes=True)
+def seal(target: Target, message: Rendered, delivery_id: str, now: datetime) -> Sealed:
+    """Return the request of one attempt, signed for this moment with each of the target's secrets.
+
+    Raises:
+        ConfigError: It has none.
+    """
+    if not target.secrets:
+        msg = f"the format {target.format} is signed: wanted a secret"
+        raise ConfigError(msg, key=f"endpoints.{target.name}.secret", hint="whsec_ and base64 of 24 to 64 random bytes")
+    plain = posted(target, message, delivery_id, now)
+    signature = signed_headers(target.secrets, delivery_id, int(now.timestamp()), message.body)
+    return replace(plain, headers=(*plain.headers, *signature))
+
+
+FORMAT = Format(render, judge, seal, tries_in_doubt=None)
