@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Final, Protocol
 
 from kova_auto.core.errors import KovaError
@@ -34,6 +35,7 @@ from kova_auto.scheduling.waiting import Waiting
 
 LOG = logging.getLogger(__name__)
 AGAIN: Final = timedelta(seconds=15)
+AT_A_TIME: Final = 32
 _DAY: Final = timedelta(days=1)
 
 
@@ -122,17 +124,20 @@ class Scheduler:
                     await resting.catch_up(self._means, scheduled, mark, self._waits(mark.job))
 
     async def _on_the_clock(self, now: datetime) -> None:
-        """Look after every job that is due, one after the other, and let others work in between."""
+        """Look after every job that is due, some at a time, so that they share commits; let others work in between."""
         again, self._again = self._again, set()
         missed = [scheduled for name in again if (scheduled := self._roster.get(name))]
         ahead = self._roster.ahead(now) if self._jumps.went_back(self._means.clock) else []
-        for scheduled in _once((*self._roster.take(now), *missed, *ahead)):
-            name = scheduled.name
-            self._again.add(name)
-            with self._means.grumbles.about(name, self._means.clock.now()):
-                await self._keep_up(scheduled, gently=True)
-                self._again.discard(name)
-            await asyncio.sleep(0)
+        due = iter(_once((*self._roster.take(now), *missed, *ahead)))
+        while some := [*islice(due, AT_A_TIME)]:
+            self._again |= {scheduled.name for scheduled in some}
+            await asyncio.gather(*(self._look_after(scheduled) for scheduled in some))
+
+    async def _look_after(self, scheduled: Scheduled) -> None:
+        """Claim what is due of one job, unless something goes wrong: then it is looked at again."""
+        with self._means.grumbles.about(scheduled.name, self._means.clock.now()):
+            await self._keep_up(scheduled, gently=True)
+            self._again.discard(scheduled.name)
 
     async def _keep_up(self, scheduled: Scheduled, *, gently: bool) -> Sequence[RunId]:
         """Claim what is due, unless it catches up and is to wait for when it may; return the runs that were opened."""

@@ -212,6 +212,8 @@ class ScheduleReading:
 
     def _check_what_is_left(self, timetable: Timetable) -> None:
         """Refuse bounds and exclusions that leave nothing."""
+        if not (timetable.start or timetable.end or timetable.exclude):
+            return
         before = (timetable.start or _LOOK_FROM) - TICK
         first = timetable.next_nominal(before)
         if first is None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from sqlalchemy import Connection, Select, and_, bindparam, delete, func, insert, select, update
-from sqlalchemy.exc import IntegrityError
 
 from kova_auto.core.errors import JournalError
 from kova_auto.core.event import RunRequested
@@ -23,11 +22,9 @@ from kova_auto.store.prepared import Prepared
 from kova_auto.store.rows import found, inserting, save, selecting, values
 from kova_auto.store.tables import CURSOR, EXPECTED, MARK, OCCURRENCE, PENDING, START, VERSION
 
-_AT = select(CURSOR.c.at).where(CURSOR.c.job == bindparam("of_job"), CURSOR.c.schedule == bindparam("of_schedule"))
-_ADVANCE = update(CURSOR).where(
-    CURSOR.c.job == bindparam("of_job"), CURSOR.c.schedule == bindparam("of_schedule"), CURSOR.c.at == bindparam("was")
-)
-_ADD = insert(OCCURRENCE)
+_OF = and_(CURSOR.c.job == bindparam("of_job"), CURSOR.c.schedule == bindparam("of_schedule"))
+_AT = Prepared(select(CURSOR.c.at).where(_OF))
+_ADVANCE = Prepared(update(CURSOR).where(_OF, CURSOR.c.at == bindparam("was")))
 _REMOVE = Prepared(
     delete(OCCURRENCE).where(
         OCCURRENCE.c.job == bindparam("of_job"),
@@ -83,7 +80,11 @@ class SqlLedger:
     async def cursor(self, job: JobName, schedule: str) -> datetime | None:
         """Return the last nominal instant that has its row; None where this schedule was never seen."""
         of = {"of_job": job, "of_schedule": schedule}
-        return await self._database.read(lambda connection: connection.execute(_AT, of).scalar_one_or_none())
+
+        def work(connection: Connection) -> datetime | None:
+            return next((at for (at,) in _AT.rows(connection, of)), None)
+
+        return await self._database.look(work)
 
     async def claim(
         self,
@@ -189,7 +190,7 @@ def _advance(connection: Connection, job: JobName, schedule: str, was: datetime 
         moved = connection.execute(first, {"job": job, "schedule": schedule, "at": to}).one_or_none() is not None
     else:
         of = {"of_job": job, "of_schedule": schedule, "was": was, "at": to}
-        moved = connection.execute(_ADVANCE, of).rowcount == 1
+        moved = _ADVANCE.change(connection, of) == 1
     if not moved:
         raise _ClaimedError
 
@@ -212,9 +213,12 @@ def _write(
 
 def _add(connection: Connection, rows: Sequence[Occurrence]) -> None:
     """Write rows that nobody has written."""
-    if not rows:
-        return
-    try:
-        connection.execute(_ADD, [values(row) for row in rows])
-    except IntegrityError as exc:
-        raise _ClaimedError from exc
+    adding = _adding(connection.dialect.name)
+    for row in rows:
+        if not list(adding.rows(connection, values(row))):
+            raise _ClaimedError
+
+
+@cache
+def _adding(dialect: str) -> Prepared:
+    return Prepared(inserting(dialect, OCCURRENCE).on_conflict_do_nothing().returning(OCCURRENCE.c.job))

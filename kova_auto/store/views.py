@@ -73,6 +73,12 @@ _READY = Prepared(
 _RUN_WAKES = Prepared(select(func.min(RUN.c.wake_at)).where(UNFINISHED, RUN.c.wake_at > bindparam("now")))
 _DELIVERY_WAKES = Prepared(select(func.min(DELIVERY.c.next_at)).where(OWED, DELIVERY.c.next_at > bindparam("now")))
 _ONE_RUN = Prepared(_RUNS.where(RUN.c.run_id == bindparam("id")))
+_UNFINISHED_OF = Prepared(
+    # The index finds what has not ended among all that ever did; it is asked for each instant that falls due.
+    _RUNS.where(RUN.c.job == bindparam("job"), RUN.c.finished_at.is_(None), UNFINISHED)
+    .order_by(RUN.c.requested_at.desc(), RUN.c.run_id.desc())
+    .limit(bindparam("limit"))
+)
 _LAST_RUNS = Prepared(
     _RUNS.where(RUN.c.job == bindparam("job"), RUN.c.finished_at.is_not(None), RUN.c.staged.is_(False))
     .where(RUN.c.run_id != bindparam("before"))
@@ -98,6 +104,8 @@ class SqlViews:
 
     async def runs(self, *, job: JobName | None = None, unfinished: bool = False, limit: int = 50) -> Sequence[RunRow]:
         """Return runs, newest first."""
+        if job is not None and unfinished:
+            return await self._rows(_UNFINISHED_OF, RunRow, job=job, limit=limit)
         statement = _RUNS.order_by(RUN.c.requested_at.desc(), RUN.c.run_id.desc()).limit(limit)
         if job is not None:
             statement = statement.where(RUN.c.job == job)
@@ -152,7 +160,7 @@ class SqlViews:
 
     async def holds(self) -> Sequence[Hold]:
         """Return the runs that have a workspace to themselves."""
-        return await self._database.read(facts.holds)
+        return await self._database.look(facts.holds)
 
     async def pausing(self) -> Sequence[Pause]:
         """Return, of each job whose schedule rests since a run ended, what that run says; a later end may lift it."""
