@@ -24,7 +24,7 @@ from kova_auto.core.ports import Agenda
 from kova_auto.core.stop_reason import StopReason
 
 DAY = date(2026, 12, 1)
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 """The repository: where a program that a test starts finds `kova_auto` and `tests`."""
 ALONE = {"KOVA_AUTO_DISCOVER": "false"}
 """Variables of every service that a test builds: which servers of models run on this machine is nothing to it."""
