@@ -12,6 +12,7 @@ from kova_auto.core.errors import SettingsError
 from kova_auto.store import leases, rebuild
 from kova_auto.store.backfills import SqlBackfills
 from kova_auto.store.database import Database
+from kova_auto.store.healths import SqlHealths
 from kova_auto.store.journal import Guard, SqlJournal
 from kova_auto.store.ledger import SqlLedger
 from kova_auto.store.postgres import PostgresDatabase
@@ -29,6 +30,7 @@ class Store:
     views: SqlViews
     ledger: SqlLedger
     backfills: SqlBackfills
+    healths: SqlHealths
     database: Database
 
     async def end_leases(self, now: datetime) -> None:
@@ -65,7 +67,7 @@ def open_store(place: str | Path, *, create: bool, guard: Guard = str) -> Store:
     """
     database = _database(place, create=create)
     ledger, backfills = SqlLedger(database, guard), SqlBackfills(database)
-    return Store(SqlJournal(database, guard), SqlViews(database), ledger, backfills, database)
+    return Store(SqlJournal(database, guard), SqlViews(database), ledger, backfills, SqlHealths(database), database)
 
 
 def _database(place: str | Path, *, create: bool) -> Database:

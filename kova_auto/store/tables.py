@@ -2,8 +2,8 @@
 
 `event` and `blob` are the journal. `run`, `approval`, `delivery` and `usage` hold rows of `core/view.py`, folded from
 it, and a few *operational* columns that no fold gives: who holds a lease, and where the journal ends. `occurrence`,
-`schedule_cursor`, `schedule_version`, `service_start` and `job_mark` are the ledger. Closed sets are kept as plain
-text: they are checked when a row is read, and a new member needs no migration.
+`schedule_cursor`, `schedule_version`, `service_start` and `job_mark` are the ledger. `endpoint` holds how deliveries
+have gone. Closed sets are kept as plain text: they are checked when a row is read, and a new member needs no migration.
 """
 
 from __future__ import annotations
@@ -292,6 +292,24 @@ class BackfillRecord(Record, table=True):
     run_id: str | None = Field(sa_type=Id)
 
 
+class EndpointRecord(Record, table=True):
+    """Hold the `Health` of an endpoint."""
+
+    __tablename__ = "endpoint"
+
+    endpoint: str = Field(sa_type=Id, primary_key=True)
+    failures: int
+    failing_since: datetime | None = Field(sa_type=Instant)
+    last_failure: str = Field(sa_type=Text)
+    last_success_at: datetime | None = Field(sa_type=Instant)
+    paused_until: datetime | None = Field(sa_type=Instant)
+    paused_why: str = Field(sa_type=Text)
+    disabled_at: datetime | None = Field(sa_type=Instant)
+    disabled_why: str = Field(sa_type=Text)
+    gone: bool
+    probe_at: datetime | None = Field(sa_type=Instant)
+
+
 def _table(record: type[Record]) -> Table:
     return METADATA.tables[str(record.__tablename__)]
 
@@ -308,3 +326,4 @@ VERSION = _table(ScheduleVersionRecord)
 START = _table(ServiceStartRecord)
 MARK = _table(JobMarkRecord)
 BACKFILL = _table(BackfillRecord)
+ENDPOINT = _table(EndpointRecord)

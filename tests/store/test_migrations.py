@@ -16,6 +16,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event, inspect, make_url, text
 
 from kova_auto.core.backfill import Backfill
+from kova_auto.core.delivery.health import Health
 from kova_auto.core.errors import JournalError
 from kova_auto.core.event import ModelCallFailed, RunAcquired
 from kova_auto.core.ledger import Occurrence, ScheduleVersion
@@ -200,6 +201,7 @@ def test_opening_a_journal_that_is_up_to_date_needs_no_alembic(tmp_path: Path) -
         ("job_mark", JobMark, set()),
         ("schedule_version", ScheduleVersion, set()),
         ("backfill", Backfill, set()),
+        ("endpoint", Health, set()),
     ],
 )
 def test_every_field_of_a_row_has_its_column(table: str, kind: type[Value], operational: set[str]) -> None:
