@@ -50,11 +50,16 @@ class Wish:
 
 @dataclass(frozen=True)
 class Rendered:
-    """Hold what is sent; the same notice and wish always give the same bytes."""
+    """Hold what is sent; the same notice and wish always give the same bytes.
+
+    Attributes:
+        path: What the message adds to the endpoint's address, where that is how the receiver is told what it is.
+    """
 
     body: bytes
     content_type: str = "application/json"
     headers: Headers = ()
+    path: str = ""
 
 
 @dataclass(frozen=True)
