@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cache, partial
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, and_, bindparam, delete, func, select, update
 
 from kova_auto.core.errors import JournalError
 from kova_auto.core.event import RunRequested
@@ -136,7 +136,7 @@ class SqlLedger:
         def work(connection: Connection) -> datetime | None:
             before: datetime | None = connection.execute(select(func.max(START.c.at))).scalar_one()
             connection.execute(delete(START))
-            connection.execute(insert(START), {"at": at})
+            connection.execute(inserting(connection.dialect.name, START).on_conflict_do_nothing(), {"at": at})
             return before
 
         return await self._database.write(work)
