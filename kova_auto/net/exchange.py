@@ -21,7 +21,7 @@ import httpx
 from kova_auto import __version__
 from kova_auto.core.net.address import EgressRefusedError
 from kova_auto.core.net.http import BodyEnd, FailureKind, HttpFailure, HttpRequest, HttpResponse
-from kova_auto.net.guard import GuardedBackend, GuardedTransport, tls_context
+from kova_auto.net.guard import GuardedBackend, GuardedTransport, SpeaksTlsError, tls_context
 from kova_auto.net.resolver import NameNotFoundError, Resolver, SystemResolver
 
 CONNECT_TIMEOUT_S: Final = 5.0
@@ -133,6 +133,9 @@ def _failure(exc: Exception, *, written: bool, in_tls: bool) -> HttpFailure:
         return HttpFailure(FailureKind.POLICY, written=False, detail=str(exc))
     if isinstance(exc, NameNotFoundError):
         return HttpFailure(FailureKind.NAME, written=False, detail=str(exc))
+    if isinstance(exc, SpeaksTlsError):
+        detail = "the receiver speaks TLS on this port: its address begins with https"
+        return HttpFailure(FailureKind.TLS, written=False, detail=detail)
     if written:
         return HttpFailure(FailureKind.LOST, written=True, detail=_LOST)
     causes = list(_causes(exc))

@@ -52,10 +52,53 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         failure: httpcore.ConnectError | httpcore.ConnectTimeout = httpcore.ConnectError("no address")
         for address in addresses:
             try:
-                return await self._dial.connect_tcp(str(address), port, timeout, local_address, socket_options)
+                return _Stream(await self._dial.connect_tcp(str(address), port, timeout, local_address, socket_options))
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as exc:
                 failure = exc
         raise failure
+
+
+class SpeaksTlsError(OSError):
+    """Say that a port which was spoken to in plain text answered with an alert of TLS: it has understood nothing."""
+
+
+class _Stream(httpcore.AsyncNetworkStream):
+    """Be a connection that is closed whatever ends its handshake, and that knows who speaks TLS without being asked."""
+
+    def __init__(self, inner: httpcore.AsyncNetworkStream) -> None:
+        self._inner, self._has_begun = inner, False
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
+        data = await self._inner.read(max_bytes, timeout)
+        if not self._has_begun and data.startswith(_ALERT):
+            msg = "an alert of TLS"
+            raise SpeaksTlsError(msg)
+        self._has_begun = True
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109
+        await self._inner.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109
+    ) -> httpcore.AsyncNetworkStream:
+        try:
+            return await self._inner.start_tls(ssl_context, server_hostname, timeout)
+        except BaseException:  # httpcore closes it only where no deadline ends the handshake.
+            await self._inner.aclose()
+            raise
+
+    def get_extra_info(self, info: str) -> object:
+        return self._inner.get_extra_info(info)
+
+
+_ALERT = b"\x15\x03"
 
 
 def _is_literal(host: str) -> bool:
