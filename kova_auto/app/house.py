@@ -37,6 +37,7 @@ from kova_auto.core.policy import policy_of_run
 from kova_auto.core.ports import SteadyClock
 from kova_auto.core.schedule.zone import parse_zone
 from kova_auto.delivery.courier import Courier
+from kova_auto.delivery.parcel import Books
 from kova_auto.engine.bells import Bells
 from kova_auto.engine.service import Engine
 from kova_auto.engine.world import World
@@ -95,8 +96,9 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
     providers, endpoints = Providers(settings.providers, vault), Endpoints(settings, vault)
     models, copies = Models(providers, settings.weights_dir), Copies(places.work, str(places.data), _held(places))
     worker = f"{socket.gethostname()}:{os.getpid()}"
+    books = Books(store.journal, store.alerts)
     courier = Courier(
-        store.journal, store.views, clock, exchange, endpoints.target, vault.redact, bells.told, bells.asked, worker
+        books, store.views, clock, exchange, endpoints.target, vault.redact, bells.told, bells.asked, worker
     )
     server = Discovery(providers, clock) if settings.discover else nobody
     past = Past(store.journal, store.views, _zones(settings))
@@ -111,6 +113,7 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
         ledger=store.ledger,
         bells=bells,
         clock=clock,
+        alerts=store.alerts,
         filling=store.backfills,
         checkpoints=RunCheckpoints(tooling.roots, store.journal, copies),
         past=past,

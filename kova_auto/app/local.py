@@ -14,6 +14,7 @@ from kova_auto.app.annals import annals
 from kova_auto.app.control import Annals, Applied, Content, Placed, RunAsk, Said, Status, Told, Undone
 from kova_auto.app.deciding import decided
 from kova_auto.app.past import Past
+from kova_auto.core.alert import Alerts
 from kova_auto.core.backfill import Backfill, Backfills
 from kova_auto.core.consent import Standing
 from kova_auto.core.day import day_is_spent, say_spent
@@ -31,6 +32,7 @@ from kova_auto.core.holding import rival, unsettleable
 from kova_auto.core.ids import BlobHash, CallId, DeliveryId, EndpointName, JobName, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.ledger import Ledger, Occurrence
+from kova_auto.core.owed import Cause
 from kova_auto.core.pausing import JobMark, Pause, pauses
 from kova_auto.core.ports import Clock, Journal, Views
 from kova_auto.core.run import RunState
@@ -142,6 +144,7 @@ class LocalControl(LocalAnswers):
     """Do what is asked as well.
 
     Attributes:
+        alerts: Has what schedules have told of.
         filling: Keeps what is to be filled in.
         past: Says what a job has spent.
         opening: Turns a request into the event that opens its run.
@@ -153,6 +156,7 @@ class LocalControl(LocalAnswers):
     """
 
     clock: Clock
+    alerts: Alerts
     filling: Backfills
     checkpoints: Checkpoints
     past: Past
@@ -229,7 +233,12 @@ class LocalControl(LocalAnswers):
             message = f"there is no delivery {delivery_id}"
             raise ConfigError(message, hint="kova-auto deliveries list shows them")
         self.resume(row.endpoint)
-        await self._append(row.run_id, DeliveryRequeued(at=self.clock.now(), delivery_id=delivery_id, by=by))
+        again = DeliveryRequeued(at=self.clock.now(), delivery_id=delivery_id, by=by)
+        if row.cause == Cause.ALERT:
+            await self.alerts.tell(row.run_id, again)
+            self.bells.asked(row.run_id)
+        else:
+            await self._append(row.run_id, again)
         return await self.views.delivery(delivery_id) or row
 
     async def pause_job(self, job: str, by: str, reason: str) -> Pause:

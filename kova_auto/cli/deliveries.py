@@ -20,12 +20,13 @@ from kova_auto.cli.output import say, say_json
 from kova_auto.cli.presses import Presses
 from kova_auto.cli.run_rows import when
 from kova_auto.cli.screen import screen
-from kova_auto.cli.through import Through
+from kova_auto.cli.through import GLANCE_S, PATIENCE, Through
 from kova_auto.clock import SystemClock
+from kova_auto.core.delivery.text import one_line
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.event import DeliveryRequeued, Event
 from kova_auto.core.ids import DeliveryId, RunId
-from kova_auto.core.owed import DeliveryStatus
+from kova_auto.core.owed import OPEN, Cause, DeliveryStatus
 from kova_auto.core.schedule.zone import parse_zone
 from kova_auto.core.view import DeliveryRow
 from kova_auto.settings.environment import environment
@@ -119,9 +120,15 @@ async def _retry(settings: Settings, delivery: str | None, endpoint: str | None)
             say("No delivery is dead.")
             return 0
         runs: dict[RunId, list[DeliveryId]] = defaultdict(list)
+        alerts: list[DeliveryRow] = []
         for delivery_id in ids:
-            runs[(await control.requeue(delivery_id, person())).run_id].append(delivery_id)
+            row = await control.requeue(delivery_id, person())
+            if row.cause == Cause.ALERT:
+                alerts.append(row)
+            else:
+                runs[row.run_id].append(delivery_id)
         codes = [await _told(connection, run_id, wanted) for run_id, wanted in runs.items()]
+        codes += [await _told_of_alert(connection, row) for row in alerts]
     return max(codes)
 
 
@@ -142,6 +149,27 @@ async def _told(connection: Connection, run_id: RunId, wanted: list[DeliveryId])
         return INTERRUPTED
     owed = through.account.state.deliveries
     return 0 if all(owed[key].status is DeliveryStatus.DELIVERED for key in wanted) else FAILED
+
+
+async def _told_of_alert(connection: Connection, row: DeliveryRow) -> int:
+    """Show what comes of a delivery that no run owes; return the exit code."""
+    deadline = SystemClock().now() + PATIENCE
+    if connection.house:
+        from kova_auto.app.serving import deliver_one
+
+        await deliver_one(connection.house, row.run_id, patience=PATIENCE)
+        row = await _as_it_is(connection.control, row)
+    while row.status in OPEN and not row.next_at and SystemClock().now() < deadline:
+        await asyncio.sleep(GLANCE_S)
+        row = await _as_it_is(connection.control, row)
+    detail = f": {one_line(row.detail, 200)}" if row.detail else ""
+    say(f"delivery to {row.endpoint}, {row.run_id}: {row.status}{detail}")
+    return 0 if row.status == DeliveryStatus.DELIVERED else FAILED
+
+
+async def _as_it_is(control: Control, row: DeliveryRow) -> DeliveryRow:
+    rows = await control.deliveries(None, row.endpoint, _MANY)
+    return next((one for one in rows if one.delivery_id == row.delivery_id), row)
 
 
 def _asks_for(event: Event, wanted: list[DeliveryId]) -> bool:

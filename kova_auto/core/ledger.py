@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
+from kova_auto.core.alert import AlertRaised
 from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import JobName, RunId
 from kova_auto.core.pausing import JobMark
@@ -39,6 +40,7 @@ class Occurrence(Value):
         settled_at: When it became what it is; None in rows of an earlier version.
         expect_at: A success of the job is expected by then, and was not seen yet; None where none is.
         late_at: When it was noticed that there was none.
+        recovered_at: When one came after all.
     """
 
     job: JobName
@@ -53,6 +55,7 @@ class Occurrence(Value):
     settled_at: datetime | None = None
     expect_at: datetime | None = None
     late_at: datetime | None = None
+    recovered_at: datetime | None = None
 
     @property
     def lateness(self) -> timedelta | None:
@@ -143,8 +146,11 @@ class Ledger(Protocol):
         rows: Sequence[Occurrence],
         runs: Sequence[RunRequested] = (),
         mark: JobMark | None = None,
+        alerts: Sequence[AlertRaised] = (),
     ) -> bool:
-        """Write rows in the place of others, open the runs and set the mark, all in one transaction.
+        """Write rows in the place of others, open the runs, set the mark and raise the alerts, all in one transaction.
+
+        An alert that was raised before is left as it is: nobody is told twice.
 
         Returns:
             False, with nothing changed, where one of `instead_of` is no longer what it was: somebody else was first.
@@ -172,6 +178,9 @@ class Ledger(Protocol):
 
     async def expected(self) -> Sequence[Occurrence]:
         """Return the rows by which a success is expected that nobody has found late yet, soonest first."""
+
+    async def overdue(self, job: JobName | None = None) -> Sequence[Occurrence]:
+        """Return the rows that are late and by which a success is still awaited, of one job or all, oldest first."""
 
     async def ran(self, job: JobName) -> int:
         """Count the instants of a job that have run."""

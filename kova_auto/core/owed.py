@@ -40,6 +40,7 @@ class Cause(StrEnum):
     OUTCOME = "outcome"
     APPROVAL = "approval"
     UNREACHED = "unreached"  # a request for an approval that no endpoint has taken
+    ALERT = "alert"  # of a schedule; `core/alert.py` owes it, and no run does
 
 
 @dataclass(frozen=True, slots=True)

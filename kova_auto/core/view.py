@@ -11,6 +11,7 @@ from kova_auto.core.holding import workspace_held
 from kova_auto.core.ids import CallId, DeliveryId, EndpointName, JobName, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
+from kova_auto.core.owed import Owed
 from kova_auto.core.retrying import said_ended
 from kova_auto.core.run import Execution, RunState
 from kova_auto.core.step import AwaitApproval, AwaitUntil, AwaitWorkspace, Rest, may_rest, next_step
@@ -116,7 +117,11 @@ class ApprovalRow(Value):
 
 
 class DeliveryRow(Value):
-    """Show one duty to tell an endpoint."""
+    """Show one duty to tell an endpoint.
+
+    Attributes:
+        run_id: Of the run that owes it, or of the alert that does (`core/alert.py`).
+    """
 
     delivery_id: DeliveryId
     run_id: RunId
@@ -243,23 +248,25 @@ def approval_rows(state: RunState) -> tuple[ApprovalRow, ...]:
 
 def delivery_rows(state: RunState) -> tuple[DeliveryRow, ...]:
     """Return the rows of everything the run owes or owed, in their order."""
-    return tuple(
-        DeliveryRow(
-            delivery_id=owed.id,
-            run_id=state.run_id,
-            job=JobName(state.job.name),
-            endpoint=owed.endpoint,
-            cause=owed.cause,
-            cause_seq=owed.cause_seq,
-            owed_at=owed.owed_at,
-            status=owed.status,
-            attempts=owed.attempts,
-            in_flight=owed.in_flight,
-            next_at=owed.next_at,
-            expires_at=owed.expires_at,
-            http_status=owed.http_status,
-            result=_line(owed.result),
-            detail=_line(owed.detail),
-        )
-        for owed in state.deliveries.values()
+    return tuple(delivery_row(state.run_id, JobName(state.job.name), owed) for owed in state.deliveries.values())
+
+
+def delivery_row(run_id: RunId, job: JobName, owed: Owed) -> DeliveryRow:
+    """Return the row of one duty."""
+    return DeliveryRow(
+        delivery_id=owed.id,
+        run_id=run_id,
+        job=job,
+        endpoint=owed.endpoint,
+        cause=owed.cause,
+        cause_seq=owed.cause_seq,
+        owed_at=owed.owed_at,
+        status=owed.status,
+        attempts=owed.attempts,
+        in_flight=owed.in_flight,
+        next_at=owed.next_at,
+        expires_at=owed.expires_at,
+        http_status=owed.http_status,
+        result=_line(owed.result),
+        detail=_line(owed.detail),
     )

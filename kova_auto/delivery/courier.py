@@ -24,9 +24,9 @@ from kova_auto.core.ids import EndpointName, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.net.http import Exchange
 from kova_auto.core.owed import OPEN, Cause, DeliveryStatus
-from kova_auto.core.ports import Clock, Journal, Views
+from kova_auto.core.ports import Clock, Views
 from kova_auto.core.view import DeliveryRow
-from kova_auto.delivery.parcel import Duty, Packing, Targets, duty_of
+from kova_auto.delivery.parcel import Books, Duty, Packing, Targets
 from kova_auto.delivery.sender import send
 
 LOG = logging.getLogger(__name__)
@@ -43,6 +43,7 @@ class Courier:
     """Do the duties of one database.
 
     Attributes:
+        books: Have the facts about duties.
         targets: Returns an endpoint with its secrets; raises `UnknownEndpointError` where there is none, and another
             ConfigError where a secret of it cannot be had.
         redact: Takes configured secrets out of what is sent.
@@ -51,7 +52,7 @@ class Courier:
         lease: For one attempt; longer than any endpoint's time limit.
     """
 
-    journal: Journal
+    books: Books
     views: Views
     clock: Clock
     exchange: Exchange
@@ -165,7 +166,7 @@ class Courier:
 
     async def _attempt(self, row: DeliveryRow) -> bool:
         """Make one attempt, or settle what needs none; say whether something was sent."""
-        duty, now = await duty_of(self.journal, row), self.clock.now()
+        duty, now = await self.books.duty(row), self.clock.now()
         if duty.owed.status not in OPEN:
             return False
         if duty.owed.in_flight:
@@ -215,7 +216,7 @@ class Courier:
     async def _announced(self, duty: Duty) -> Duty:
         attempt = duty.owed.attempts + 1
         started = DeliveryStarted(at=self.clock.now(), delivery_id=duty.owed.id, attempt=attempt)
-        duty = duty.after(await self.journal.append(duty.state, started))
+        duty = await self.books.write(duty, started)
         self.told(duty.state.run_id)
         return duty
 
@@ -234,6 +235,6 @@ class Courier:
             detail=detail,
             next_at=state.next_at,
         )
-        await self.journal.append(duty.state, finished)
+        await self.books.write(duty, finished)
         in_vain = duty.owed.cause is Cause.APPROVAL and state.status is not DeliveryStatus.DELIVERED
         (self.asked if in_vain else self.told)(duty.state.run_id)

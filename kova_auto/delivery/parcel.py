@@ -7,6 +7,8 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from kova_auto.core.alert import AlertFact, Alerts, AlertState, Telling
+from kova_auto.core.alert import fold as fold_alert
 from kova_auto.core.delivery.format import Rendered, Wish, form_after
 from kova_auto.core.delivery.notice import NOTICE
 from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult, Terms
@@ -28,14 +30,14 @@ Targets = Callable[[EndpointName], Target]
 
 @dataclass(frozen=True, slots=True)
 class Duty:
-    """Hold one duty, with the run that owes it and what came of its attempts since a person last asked."""
+    """Hold one duty, with what owes it, and what came of its attempts since a person last asked."""
 
-    state: RunState
+    state: RunState | AlertState
     owed: Owed
     past: tuple[AttemptOutcome, ...]
 
-    def after(self, state: RunState) -> Duty:
-        """Return the same duty in a later state of its run."""
+    def after(self, state: RunState | AlertState) -> Duty:
+        """Return the same duty in a later state of what owes it."""
         return replace(self, state=state, owed=state.deliveries[self.owed.id])
 
     def terms(self, targets: Targets) -> Terms:
@@ -48,18 +50,40 @@ class Duty:
         return Terms(tries_in_doubt=tries, interactive=interactive, expires_at=self.owed.expires_at)
 
 
-async def duty_of(journal: Journal, row: DeliveryRow) -> Duty:
-    """Return what a row of the view is about.
+@dataclass(frozen=True, slots=True)
+class Books:
+    """Know where the facts of a duty are: in the journal of a run, or with an alert."""
 
-    Raises:
-        JournalError: It cannot be read.
-    """
-    events = [event for _, event in await journal.events(row.run_id)]
-    state = fold(events)
-    return Duty(state, state.deliveries[row.delivery_id], _past(events, row.delivery_id))
+    journal: Journal
+    alerts: Alerts
+
+    async def duty(self, row: DeliveryRow) -> Duty:
+        """Return what a row of the view is about.
+
+        Raises:
+            JournalError: It cannot be read.
+        """
+        if row.cause == Cause.ALERT:
+            facts = await self.alerts.alert(row.run_id)
+            alert = fold_alert(facts)
+            return Duty(alert, alert.deliveries[row.delivery_id], _past(facts, row.delivery_id))
+        events = [event for _, event in await self.journal.events(row.run_id)]
+        state = fold(events)
+        return Duty(state, state.deliveries[row.delivery_id], _past(events, row.delivery_id))
+
+    async def write(self, duty: Duty, fact: Telling) -> Duty:
+        """Write one more fact about a duty, and return the duty after it.
+
+        Raises:
+            JournalError: It cannot be written, or cannot follow.
+        """
+        state = duty.state
+        if isinstance(state, AlertState):
+            return duty.after(await self.alerts.tell(state.run_id, fact))
+        return duty.after(await self.journal.append(state, fact))
 
 
-def _past(events: Iterable[Event], delivery_id: DeliveryId) -> tuple[AttemptOutcome, ...]:
+def _past(events: Iterable[Event | AlertFact], delivery_id: DeliveryId) -> tuple[AttemptOutcome, ...]:
     past: list[AttemptOutcome] = []
     for event in events:
         if isinstance(event, DeliveryRequeued) and event.delivery_id == delivery_id:

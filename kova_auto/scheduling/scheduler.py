@@ -25,7 +25,7 @@ from kova_auto.scheduling.book import JobBook
 from kova_auto.scheduling.catching_up import CatchUp, Gate
 from kova_auto.scheduling.claiming import Claim, gated, write
 from kova_auto.scheduling.jumps import Jumps
-from kova_auto.scheduling.lateness import look_for_late
+from kova_auto.scheduling.lateness import Lateness
 from kova_auto.scheduling.means import Means
 from kova_auto.scheduling.resting import Rests
 from kova_auto.scheduling.roster import Roster, Scheduled
@@ -63,6 +63,7 @@ class Scheduler:
         self._means = means
         self._roster = Roster(book, means.ledger, calendars)
         self._waiting = Waiting(means, self._roster)
+        self._lateness = Lateness(means, self._roster)
         self._gate = Gate(means.views, catch_up)
         self._jumps = Jumps()
         self._late: dict[JobName, datetime] = {}
@@ -105,7 +106,7 @@ class Scheduler:
         await self._at_start(fresh)
         if pending := await self._means.ledger.pending():
             looks.append(await self._waiting.look(pending, (await self._look_at_rests()).paused))
-        looks.append(await look_for_late(self._means))
+        looks.append(await self._lateness.look())
         unsettled = self._again or self._starting or self._unsettled
         looks += [self._roster.next_at(), self._means.clock.now() + AGAIN if unsettled else None]
         return min((at for at in looks if at), default=None)
@@ -198,6 +199,7 @@ class Scheduler:
     async def _after_others(self, fresh: Iterable[Scheduled], now: datetime) -> None:
         """Open the runs of jobs whose parents have ended, and let schedules rest whose runs fail."""
         ended = await self._means.views.ended(min(self._seen_until or now - _DAY, now) - OVERLOOKED)
+        self._lateness.heed(ended)
         await self._wear_out(ended)
         names = {row.job for row in ended}
         self._unsettled |= {scheduled.name for scheduled in fresh}

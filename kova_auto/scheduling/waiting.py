@@ -75,6 +75,8 @@ class Waiting:
         given = await given_at(self._means, scheduled, row.nominal_at)
         run = await self._means.opening(scheduled.job, Occasion(row.nominal_at, row.due_at, given))
         began, opened, more = settled(self._means, scheduled, item, run)
+        if row.late_at is not None:  # That was told already, and it is late for as long as no success has come.
+            began = began.model_copy(update={"expect_at": row.expect_at, "late_at": row.late_at})
         if not await self._means.ledger.settle([row], [began], [opened] if opened else []):
             return [RunId("")]  # Who was first has opened it: it runs.
         LOG.info("%s", said(began, more))
@@ -85,7 +87,7 @@ class Waiting:
     async def _give_up(self, row: Occurrence, why: str) -> None:
         status = OccurrenceStatus.MISSED if why == EXPIRED else OccurrenceStatus.SKIPPED
         gone = {"status": status, "why": why, "settled_at": self._means.clock.now()}
-        if why not in {EXPIRED, STUCK}:
+        if why not in {EXPIRED, STUCK} and row.late_at is None:
             gone["expect_at"] = None
         after = row.model_copy(update=gone)
         if await self._means.ledger.settle([row], [after]):

@@ -9,18 +9,20 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, bindparam, delete, func, select, update
 
+from kova_auto.core.alert import AlertRaised
 from kova_auto.core.errors import JournalError
 from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import JobName
 from kova_auto.core.ledger import Occurrence, OccurrenceStatus, ScheduleVersion, Standing
 from kova_auto.core.pausing import JobMark
 from kova_auto.store import facts
+from kova_auto.store.alerts import guarded_fact, raise_alerts
 from kova_auto.store.beginning import begin
 from kova_auto.store.database import Database, Work
 from kova_auto.store.journal import Guard, guarded
 from kova_auto.store.prepared import Prepared
 from kova_auto.store.rows import found, inserting, save, selecting, values
-from kova_auto.store.tables import CURSOR, EXPECTED, MARK, OCCURRENCE, PENDING, START, VERSION
+from kova_auto.store.tables import CURSOR, EXPECTED, MARK, OCCURRENCE, OVERDUE, PENDING, START, VERSION
 
 _OF = and_(CURSOR.c.job == bindparam("of_job"), CURSOR.c.schedule == bindparam("of_schedule"))
 _AT = Prepared(select(CURSOR.c.at).where(_OF))
@@ -37,6 +39,7 @@ _REMOVE = Prepared(
 _OCCURRENCES = selecting(OCCURRENCE, Occurrence)
 _PENDING = _OCCURRENCES.where(PENDING).order_by(OCCURRENCE.c.nominal_at, OCCURRENCE.c.job)
 _EXPECTED = _OCCURRENCES.where(EXPECTED).order_by(OCCURRENCE.c.expect_at, OCCURRENCE.c.job, OCCURRENCE.c.nominal_at)
+_OVERDUE = _OCCURRENCES.where(OVERDUE).order_by(OCCURRENCE.c.nominal_at, OCCURRENCE.c.job)
 _MARKS = selecting(MARK, JobMark).order_by(MARK.c.job)
 _VERSIONS = selecting(VERSION, ScheduleVersion).order_by(VERSION.c.begun_at, VERSION.c.job)
 _NEWEST = select(VERSION.c.job, func.max(VERSION.c.begun_at).label("begun_at")).group_by(VERSION.c.job).subquery()
@@ -112,14 +115,17 @@ class SqlLedger:
         rows: Sequence[Occurrence],
         runs: Sequence[RunRequested] = (),
         mark: JobMark | None = None,
+        alerts: Sequence[AlertRaised] = (),
     ) -> bool:
-        """Write rows in the place of others, open the runs and set the mark; False where somebody was first."""
+        """Write rows in the place of others, with all that comes of them; False where somebody was first."""
+        raising = [guarded_fact(alert, self._guard) for alert in alerts]
         opening = [guarded(run, self._guard) for run in runs]
 
         def work(connection: Connection) -> None:
             _write(connection, instead_of, rows, opening)
             if mark is not None:
                 save(connection, MARK, [mark])
+            raise_alerts(connection, raising)
 
         return await self._first(work)
 
@@ -173,6 +179,10 @@ class SqlLedger:
     async def expected(self) -> Sequence[Occurrence]:
         """Return the rows by which a success is expected that nobody has found late yet, soonest first."""
         return await self._rows(_EXPECTED)
+
+    async def overdue(self, job: JobName | None = None) -> Sequence[Occurrence]:
+        """Return the rows that are late and by which a success is still awaited, of one job or all, oldest first."""
+        return await self._rows(_OVERDUE if job is None else _OVERDUE.where(OCCURRENCE.c.job == job))
 
     async def _rows(self, statement: Select[Any]) -> Sequence[Occurrence]:
         return await self._database.read(partial(found, statement=statement, kind=Occurrence))

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, delete, select, union
 
 from kova_auto.core.ids import RunId
+from kova_auto.core.owed import Cause
 from kova_auto.core.run import RunState, fold
 from kova_auto.core.value import Value
 from kova_auto.core.view import (
@@ -22,7 +23,7 @@ from kova_auto.core.view import (
     run_row,
     usage_rows,
 )
-from kova_auto.store import facts
+from kova_auto.store import alerts, facts
 from kova_auto.store.database import Database
 from kova_auto.store.rows import save, selecting, values
 from kova_auto.store.tables import APPROVAL, DELIVERY, EVENT, RUN, USAGE
@@ -68,21 +69,24 @@ async def rebuild(database: Database) -> int:
     runs = await database.read(_runs)
     for run_id in runs:
         await database.write(partial(_rebuild, run_id=run_id))
+    await database.write(alerts.rebuild)
     return len(runs)
 
 
 async def compare(database: Database) -> list[str]:
     """Return one line for each row that is not what the journal says; nothing where all is well."""
-    return [
+    of_runs = [
         line
         for run_id in await database.read(_runs)
         for line in await database.read(partial(_differences, run_id=run_id))
     ]
+    return [*of_runs, *await database.read(alerts.differences)]
 
 
 def _runs(connection: Connection) -> list[RunId]:
     """Return the runs that the journal or any view knows."""
-    known = union(*(select(table.c.run_id) for table in (EVENT, RUN, APPROVAL, DELIVERY, USAGE)))
+    of_runs = select(DELIVERY.c.run_id).where(DELIVERY.c.cause != Cause.ALERT.value)
+    known = union(of_runs, *(select(table.c.run_id) for table in (EVENT, RUN, APPROVAL, USAGE)))
     return sorted(RunId(run_id) for (run_id,) in connection.execute(known))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from kova_auto.core.errors import SettingsError
 from kova_auto.store import leases, rebuild
+from kova_auto.store.alerts import SqlAlerts
 from kova_auto.store.backfills import SqlBackfills
 from kova_auto.store.database import Database
 from kova_auto.store.healths import SqlHealths
@@ -31,6 +32,7 @@ class Store:
     ledger: SqlLedger
     backfills: SqlBackfills
     healths: SqlHealths
+    alerts: SqlAlerts
     database: Database
 
     async def end_leases(self, now: datetime) -> None:
@@ -67,7 +69,8 @@ def open_store(place: str | Path, *, create: bool, guard: Guard = str) -> Store:
     """
     database = _database(place, create=create)
     ledger, backfills = SqlLedger(database, guard), SqlBackfills(database)
-    return Store(SqlJournal(database, guard), SqlViews(database), ledger, backfills, SqlHealths(database), database)
+    healths, alerts = SqlHealths(database), SqlAlerts(database, guard)
+    return Store(SqlJournal(database, guard), SqlViews(database), ledger, backfills, healths, alerts, database)
 
 
 def _database(place: str | Path, *, create: bool) -> Database:

@@ -1,9 +1,10 @@
 """The tables, one set for SQLite and PostgreSQL.
 
-`event` and `blob` are the journal. `run`, `approval`, `delivery` and `usage` hold rows of `core/view.py`, folded from
-it, and a few *operational* columns that no fold gives: who holds a lease, and where the journal ends. `occurrence`,
-`schedule_cursor`, `schedule_version`, `service_start` and `job_mark` are the ledger. `endpoint` holds how deliveries
-have gone. Closed sets are kept as plain text: they are checked when a row is read, and a new member needs no migration.
+`event`, `alert` and `blob` are the journal. `run`, `approval`, `delivery` and `usage` hold rows of `core/view.py`,
+folded from it, and a few *operational* columns that no fold gives: who holds a lease, and where the journal ends.
+`occurrence`, `schedule_cursor`, `schedule_version`, `service_start` and `job_mark` are the ledger. `endpoint` holds how
+deliveries have gone. Closed sets are kept as plain text: they are checked when a row is read, and a new member needs no
+migration.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ OWED = text("status IN ('pending', 'waiting')")
 PENDING = text("status = 'pending'")
 WAITING = text("status = 'waiting'")
 EXPECTED = text("expect_at IS NOT NULL AND late_at IS NULL")
+OVERDUE = text("expect_at IS NOT NULL AND late_at IS NOT NULL AND recovered_at IS NULL")
 
 # A column that an older database is given later has a default: SQLite adds it no other way.
 EMPTY = {"server_default": text("''")}
@@ -157,6 +159,18 @@ class ApprovalRecord(Record, table=True):
     open: bool
 
 
+class AlertRecord(Record, table=True):
+    """Hold one fact of an alert; `body` is its whole JSON."""
+
+    __tablename__ = "alert"
+
+    alert_id: str = Field(sa_type=Id, primary_key=True)
+    seq: int = Field(sa_type=BigInteger, primary_key=True)
+    kind: str = Field(sa_type=Text)
+    at: datetime = Field(sa_type=Instant)
+    body: str = Field(sa_type=Text)
+
+
 class DeliveryRecord(Record, table=True):
     """Hold a `DeliveryRow`, and (operational) which courier is at it and until when."""
 
@@ -216,6 +230,7 @@ class OccurrenceRecord(Record, table=True):
         Index("ix_occurrence_nominal_at", "nominal_at"),
         Index("ix_occurrence_pending", "nominal_at", sqlite_where=PENDING, postgresql_where=PENDING),
         Index("ix_occurrence_expected", "expect_at", sqlite_where=EXPECTED, postgresql_where=EXPECTED),
+        Index("ix_occurrence_overdue", "job", "nominal_at", sqlite_where=OVERDUE, postgresql_where=OVERDUE),
     )
 
     job: str = Field(sa_type=Id, primary_key=True)
@@ -230,6 +245,7 @@ class OccurrenceRecord(Record, table=True):
     settled_at: datetime | None = Field(sa_type=Instant)
     expect_at: datetime | None = Field(sa_type=Instant)
     late_at: datetime | None = Field(sa_type=Instant)
+    recovered_at: datetime | None = Field(sa_type=Instant)
 
 
 class ScheduleCursorRecord(Record, table=True):
@@ -317,6 +333,7 @@ def _table(record: type[Record]) -> Table:
 EVENT = _table(EventRecord)
 BLOB = _table(BlobRecord)
 RUN = _table(RunRecord)
+ALERT = _table(AlertRecord)
 APPROVAL = _table(ApprovalRecord)
 DELIVERY = _table(DeliveryRecord)
 USAGE = _table(UsageRecord)

@@ -25,6 +25,7 @@ from kova_auto.core.net.http import HttpFailure, HttpRequest, HttpResponse
 from kova_auto.core.run import RunState
 from kova_auto.core.view import DeliveryRow
 from kova_auto.delivery.courier import Courier
+from kova_auto.delivery.parcel import Books
 from tests.doubles.clock import HandClock
 from tests.doubles.flaky import FlakyJournal
 from tests.support import a_job, a_request, call, replied, ruled, says
@@ -61,7 +62,8 @@ class Desk:
             self.stirred.set()
 
         return Courier(
-            self.journal, self.journal, self.clock, self, self.target, lambda text: text.replace("hunter2", "…"), told,
+            Books(self.journal, self.journal), self.journal, self.clock, self, self.target,
+            lambda text: text.replace("hunter2", "…"), told,
             told,
             worker,
         )  # fmt: skip

@@ -46,6 +46,7 @@ class MemoryFacts:
         """
         self.before_append, self.after_append = before_append, after_append
         self._texts: dict[RunId, list[str]] = {}
+        self._alerts: dict[RunId, list[str]] = {}
         self._blobs: dict[BlobHash, bytes] = {}
         self._leases: dict[str, Lease] = {}
 

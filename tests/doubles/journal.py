@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from kova_auto.core.alert import AlertFact, AlertRaised, AlertState, Telling, fold, told
+from kova_auto.core.alert import load as load_alert
+from kova_auto.core.errors import JournalError
 from kova_auto.core.event import (
     RunRequested,
 )
-from kova_auto.core.ids import JobName
+from kova_auto.core.ids import JobName, RunId
 from kova_auto.core.ledger import NO_SCHEDULE, Occurrence, OccurrenceStatus, ScheduleVersion, Standing
 from kova_auto.core.pausing import JobMark
 from tests.doubles.facts import Hook
@@ -20,7 +23,7 @@ from tests.doubles.views import MemoryViews
 
 
 class MemoryJournal(MemoryViews):
-    """Be `Journal`, `Views` and `Ledger` in one; this last part is the ledger."""
+    """Be `Journal`, `Views`, `Ledger` and `Alerts` in one; this last part is the ledger with its alerts."""
 
     def __init__(self, *, before_append: Hook | None = None, after_append: Hook | None = None) -> None:
         """Start empty; see `_Facts` for the hooks."""
@@ -87,12 +90,15 @@ class MemoryJournal(MemoryViews):
         rows: Sequence[Occurrence],
         runs: Sequence[RunRequested] = (),
         mark: JobMark | None = None,
+        alerts: Sequence[AlertRaised] = (),
     ) -> bool:
-        """Write rows in the place of others, open the runs and set the mark; False where somebody was first."""
+        """Write rows in the place of others, with all that comes of them; False where somebody was first."""
         if not self._fits(instead_of, rows):
             return False
         if mark is not None:
             self._marks[mark.job] = mark
+        for alert in alerts:
+            self._alerts.setdefault(alert.alert_id, [alert.model_dump_json()])
         await self._put(instead_of, rows, runs)
         return True
 
@@ -151,6 +157,24 @@ class MemoryJournal(MemoryViews):
         """Return the rows by which a success is expected that nobody has found late yet, soonest first."""
         rows = [(row.expect_at, row.job, row.nominal_at, row) for row in self._occurrences.values() if row.expect_at]
         return [row for *_, row in sorted(rows, key=lambda found: found[:3]) if row.late_at is None]
+
+    async def overdue(self, job: JobName | None = None) -> Sequence[Occurrence]:
+        """Return the rows that are late and by which a success is still awaited, oldest first."""
+        rows = [row for row in self._occurrences.values() if job in (None, row.job) and row.late_at and row.expect_at]
+        return sorted((row for row in rows if not row.recovered_at), key=lambda row: (row.nominal_at, row.job))
+
+    async def alert(self, alert_id: RunId) -> list[AlertFact]:
+        """Return an alert's facts, oldest first; empty where there is none of this id."""
+        return [load_alert(text) for text in self._alerts.get(alert_id, ())]
+
+    async def tell(self, alert_id: RunId, fact: Telling) -> AlertState:
+        """Write one more fact about an alert's telling."""
+        if alert_id not in self._alerts:
+            msg = f"the journal holds no alert {alert_id}"
+            raise JournalError(msg)
+        after = told(fold(await self.alert(alert_id)), fact)
+        self._alerts[alert_id].append(fact.model_dump_json())
+        return after
 
     async def ran(self, job: JobName) -> int:
         """Count the instants of a job that have run."""

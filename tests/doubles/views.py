@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from kova_auto.core.alert import alert_rows
+from kova_auto.core.alert import fold as fold_alert
+from kova_auto.core.alert import load as load_alert
 from kova_auto.core.event import (
     Previous,
 )
 from kova_auto.core.fault import LASTING
 from kova_auto.core.holding import Hold
-from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId
-from kova_auto.core.owed import OPEN
+from kova_auto.core.ids import BlobHash, DeliveryId, EndpointName, JobName, RunId
+from kova_auto.core.owed import OPEN, URGENT
 from kova_auto.core.pausing import Pause
 from kova_auto.core.ports import Agenda
 from kova_auto.core.view import (
     ApprovalRow,
     DeliveryRow,
+    DueEndpoint,
     RunRow,
     UsageRow,
     approval_rows,
@@ -132,11 +136,19 @@ class MemoryViews(MemoryFacts):
         """Return one duty."""
         return next((row for row in self._deliveries() if row.delivery_id == delivery_id), None)
 
+    async def due_endpoints(self, now: datetime, *, run_id: RunId | None = None) -> Sequence[DueEndpoint]:
+        """Return the endpoints that are owed something now, or by one run alone, by name."""
+        due: dict[EndpointName, list[bool]] = {}
+        for row in await MemoryViews.due_deliveries(self, now, run_id=run_id, limit=100_000):
+            due.setdefault(row.endpoint, []).append(row.cause in URGENT)
+        return [DueEndpoint(endpoint=name, due=len(are), urgent=sum(are)) for name, are in sorted(due.items())]
+
     async def due_deliveries(
-        self, now: datetime, *, run_id: RunId | None = None, without: Collection[str] = (), limit: int = 100
+        self, now: datetime, *, run_id: RunId | None = None, endpoint: str | None = None, limit: int = 100
     ) -> Sequence[DeliveryRow]:
-        """Return duties to be done now and not leased, oldest first."""
-        due = [row for row in self._deliveries() if self._is_due(row, now) and row.endpoint not in without]
+        """Return duties to be done now and not leased: what somebody waits for first, and then the oldest."""
+        due = [row for row in self._deliveries() if self._is_due(row, now) and endpoint in (None, row.endpoint)]
+        due.sort(key=lambda row: row.cause not in URGENT)
         return [row for row in due if run_id in (None, row.run_id)][:limit]
 
     async def lease_delivery(self, delivery_id: DeliveryId, *, owner: str, now: datetime, lease: timedelta) -> bool:
@@ -161,4 +173,5 @@ class MemoryViews(MemoryFacts):
 
     def _deliveries(self) -> list[DeliveryRow]:
         rows = [row for state in self._states() for row in delivery_rows(state)]
+        rows += [row for texts in self._alerts.values() for row in alert_rows(fold_alert(map(load_alert, texts)))]
         return sorted(rows, key=lambda row: (row.owed_at, row.delivery_id))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kova_auto.core.alert import Alerts
 from kova_auto.core.ledger import Ledger
 from kova_auto.core.ports import Journal, Views
 from kova_auto.store.store import open_store
@@ -22,6 +23,7 @@ class Ports:
     journal: Journal
     views: Views
     ledger: Ledger
+    alerts: Alerts
 
 
 @pytest.fixture(params=["sqlite", "postgresql", "memory"])
@@ -29,14 +31,14 @@ async def ports(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     """Open an empty journal with its views and ledger."""
     if request.param == "memory":
         memory = MemoryJournal()
-        yield Ports(memory, memory, memory)
+        yield Ports(memory, memory, memory, memory)
         return
     place = str(tmp_path / "journal.db")
     if request.param == "postgresql":
         server: PostgresServer = request.getfixturevalue("postgres")
         place = server.new_database()
     store = open_store(place, create=True)
-    yield Ports(store.journal, store.views, store.ledger)
+    yield Ports(store.journal, store.views, store.ledger, store.alerts)
     await store.close()
 
 
@@ -56,3 +58,9 @@ def views(ports: Ports) -> Views:
 def ledger(ports: Ports) -> Ledger:
     """Return the ledger alone."""
     return ports.ledger
+
+
+@pytest.fixture
+def alerts(ports: Ports) -> Alerts:
+    """Return the alerts alone."""
+    return ports.alerts

@@ -47,7 +47,7 @@ class Desk:
         os.utime(path, ns=(self.writes * 10**9,) * 2)  # Files that people edit differ in time.
 
     def scheduler(self, kind: type[JobBook] = JobBook) -> Scheduler:
-        book = kind(self.directory, timezone="UTC", endpoints=())
+        book = kind(self.directory, timezone="UTC", endpoints=("ci", "ops"))
         memory = self.journal
         means = Means(memory, memory, memory, self.clock, self.opening, self.ring, self.asked.append)
         return Scheduler(book, means, catch_up=self.catch_up)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import assert_never
 
-from kova_auto.core.delivery.notice import SCRIPTED, ApprovalNotice, EndpointTest, Notice, RunReport
+from kova_auto.core.delivery.notice import SCRIPTED, ApprovalNotice, EndpointTest, Notice, RunReport, ScheduleNotice
 from kova_auto.core.delivery.text import one_line
 from kova_auto.core.job import Outcome
 
@@ -55,6 +55,8 @@ def describe(notice: Notice) -> Document:
             return _report(notice)
         case ApprovalNotice():
             return _approval(notice)
+        case ScheduleNotice():
+            return _schedule(notice)
         case EndpointTest():
             return Document(
                 title=f"Test of the endpoint {notice.endpoint}",
@@ -155,6 +157,31 @@ def _approval(notice: ApprovalNotice) -> Document:
     )
 
 
+def _schedule(notice: ScheduleNotice) -> Document:
+    is_late, late_by = notice.what == "late", spell_duration(notice.late_s)
+    what = "late: no success came in time" if is_late else f"recovered, late by {late_by}"
+    others = f", and {count(notice.count - 1, 'later instant')}" if notice.count > 1 else ""
+    meant, by = f"{spell_instant(notice.nominal_at)}{others}", spell_instant(notice.expected_at)
+    facts = (
+        ("Scheduled for", meant),
+        ("Success expected by", by),
+        ("Success came", "" if is_late else spell_instant(notice.noticed_at)),
+        ("So far", one_line(notice.became, 200)),
+        ("Run", one_line(notice.run_id, 200)),
+        ("Why", one_line(notice.reason, 300)),
+    )
+    explained = [f"kova-auto explain {notice.job}@{spell_stamp(notice.nominal_at)}"] if is_late else []
+    shown = [f"kova-auto runs show {notice.run_id}"] if notice.run_id else []
+    return Document(
+        title=f"{notice.job}: {what}",
+        status=Status.BAD if is_late else Status.GOOD,
+        summary=one_line(f"Scheduled for {meant}; a success was expected by {by}.", 200),
+        facts=tuple((label, value) for label, value in facts if value),
+        commands=(*explained, *shown),
+        footer=(f"job {notice.job}", *([SCRIPTED] if notice.scripted else [])),
+    )
+
+
 def _answering(notice: ApprovalNotice) -> tuple[str, ...]:
     """Return what to type to answer."""
     who = f"{notice.run_id} {notice.call_id}"
@@ -183,6 +210,11 @@ def spell_duration(seconds: float) -> str:
 def spell_instant(at: datetime) -> str:
     """Return an instant to the minute, in UTC."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def spell_stamp(at: datetime) -> str:
+    """Return an instant in UTC as commands take it, exactly."""
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def count(number: int, noun: str) -> str:

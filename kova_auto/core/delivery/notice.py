@@ -1,4 +1,4 @@
-"""What an endpoint is told: a run that ended, a call that needs a person, or that a test came through.
+"""What an endpoint is told: a run that ended, a call that needs a person, a success that is late, or a mere test.
 
 A notice is a frozen value. Its texts are cleaned as it is made, and secrets were taken out before they got here.
 """
@@ -173,5 +173,45 @@ class EndpointTest(Value):
         return "kova.test"
 
 
-Notice = RunReport | ApprovalNotice | EndpointTest
+class ScheduleNotice(Value):
+    """Tell that a success which was expected by an instant has not come, or that it has come after all.
+
+    Attributes:
+        what: `late`, or `recovered` once a success has ended it.
+        nominal_at: The instant that the schedule meant; the first of them where there are several.
+        count: For how many instants the success was missing.
+        expected_at: By when it should have been there.
+        noticed_at: When it was noticed that it was not, or when it came.
+        late_s: From `expected_at` to `noticed_at`.
+        became: What has become of the instant, as `missed (outside_window)`.
+        run_id: Its run, or the run whose success has ended it; empty where there is none.
+        reason: What a person should know besides; empty where that is nothing.
+    """
+
+    kind: Literal["schedule_notice"] = "schedule_notice"
+    what: Literal["late", "recovered"]
+    job: Text
+    description: Text = ""
+    nominal_at: AwareDatetime
+    count: int = Field(default=1, ge=1)
+    expected_at: AwareDatetime
+    noticed_at: AwareDatetime
+    late_s: FiniteFloat = Field(ge=0)
+    became: Text = ""
+    run_id: Text = ""
+    reason: Text = ""
+    scripted: bool = False
+
+    @property
+    def at(self) -> datetime:
+        """Return when what is told happened."""
+        return self.noticed_at
+
+    @property
+    def type(self) -> str:
+        """Return the dotted name that a receiver selects by."""
+        return f"kova.schedule.{self.what}"
+
+
+Notice = RunReport | ApprovalNotice | ScheduleNotice | EndpointTest
 NOTICE: TypeAdapter[Notice] = TypeAdapter(Annotated[Notice, Field(discriminator="kind")])

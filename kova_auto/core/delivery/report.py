@@ -9,6 +9,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from kova_auto.core.alert import AlertState
 from kova_auto.core.consent import Standing
 from kova_auto.core.delivery.notice import ApprovalNotice, Change, Denial, Notice, RunReport
 from kova_auto.core.delivery.text import clean, visible
@@ -21,12 +22,14 @@ from kova_auto.core.view import level_of
 LONGEST_ARGUMENTS = 2000
 
 
-def notice_of(state: RunState, owed: Owed) -> Notice:
+def notice_of(state: RunState | AlertState, owed: Owed) -> Notice:
     """Return what is told of the event that a duty is about.
 
     Raises:
         IllegalEventError: There is nothing to tell any more: the run was begun again, or the call is settled.
     """
+    if isinstance(state, AlertState):
+        return state.raised.notice
     match owed.cause:
         case Cause.OUTCOME:
             return report_of(state)
@@ -34,6 +37,9 @@ def notice_of(state: RunState, owed: Owed) -> Notice:
             return _approval(state, owed)
         case Cause.UNREACHED:
             return _unreached(state, owed)
+        case Cause.ALERT:
+            msg = f"an alert is told, and not by run {state.run_id}"
+            raise IllegalEventError(msg)
 
 
 def report_of(state: RunState) -> RunReport:
