@@ -20,6 +20,12 @@ class Unit(StrEnum):
     UTF16 = "utf16"
     ITEMS = "items"
 
+    def size(self, text: str) -> int:
+        """Return how much of a limit a text takes; for characters the larger of the two counts."""
+        if self is Unit.BYTES:
+            return len(text.encode("utf-8", "surrogatepass"))
+        return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
 
 @dataclass(frozen=True, slots=True)
 class Limit:
