@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-pytest_plugins = ("tests.postgres",)
+pytest_plugins = ("tests.postgres", "tests.tripwire")
 
 
 @pytest.fixture
