@@ -42,7 +42,7 @@ async def passes(directory: Path, clock: str, kill_at: int) -> int:
         return a_request(key, job=job, at=hand.now(), nominal_at=occasion.nominal_at)
 
     means = Means(store.ledger, store.views, store.journal, hand, opening, lambda: None, lambda _: None)
-    book = JobBook(directory / "jobs", timezone="UTC", endpoints=())
+    book = JobBook(directory / "jobs", timezone="UTC", endpoints=("ci", "ops"))
     scheduler = Scheduler(book, means, catch_up=CatchUp())
     dying = Dying(kill_at)
     await store.database.write(lambda connection: driver_of(connection).set_trace_callback(dying))

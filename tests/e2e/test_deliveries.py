@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from kova_auto.core.alert import alert
+from kova_auto.core.delivery.notice import ScheduleNotice
 from kova_auto.core.view import DeliveryRow
+from kova_auto.store.store import open_store
 from tests.e2e.scenes import READS, SPELLED, Scene, endpoint, receiving
 
 NOTIFIES = '[[notify]]\nendpoint = "ci"\n'
@@ -123,3 +128,27 @@ def test_a_test_message_that_is_not_taken_is_exit_code_1(scene: Scene) -> None:
     assert result.stdout.startswith("ci: policy block: ")
     unknown = scene.run("endpoints", "test", "nobody")
     assert (unknown.exit_code, "there is no endpoint nobody; the settings have ci" in unknown.stderr) == (2, True)
+
+
+async def a_late_job(scene: Scene) -> None:
+    """Have the ledger owe the endpoint that a job is late."""
+    store = open_store(scene.database, create=True)
+    now = datetime(2026, 12, 1, 7, 15, tzinfo=UTC)
+    fields = {"what": "late", "job": "look", "late_s": 0.0, "nominal_at": now, "expected_at": now, "noticed_at": now}
+    await store.ledger.settle([], [], alerts=[alert(ScheduleNotice.model_validate(fields), ["ci"])])
+    await store.close()
+
+
+def test_what_was_told_of_a_schedule_is_listed_and_told_again_like_what_runs_tell(scene: Scene) -> None:
+    with receiving() as receiver:
+        scene.settings(endpoint(receiver.url))
+        scene.run("run", "look")
+        asyncio.run(a_late_job(scene))
+        rows = json.loads(scene.run("deliveries", "list", "--status", "pending", "--json").stdout)
+        again = scene.run("deliveries", "retry", rows[0]["delivery_id"])
+    assert [(row["run_id"], row["cause"]) for row in rows] == [("look@20261201T071500Z/late", "alert")]
+    assert (again.exit_code, again.stdout) == (
+        0,
+        "delivery to ci, look@20261201T071500Z/late: delivered: the receiver answered 204 (No Content)\n",
+    )
+    assert [json.loads(received.body)["type"] for received in receiver.received][1:] == ["kova.schedule.late"]

@@ -7,8 +7,11 @@ from functools import partial
 from random import Random
 
 import pytest
-from sqlalchemy import Connection, Table, delete, select, update
+from sqlalchemy import Connection, Table, delete, insert, select, update
 
+from kova_auto.core.alert import alert, raised
+from kova_auto.core.delivery.notice import ScheduleNotice
+from kova_auto.core.event import DeliveryStarted
 from kova_auto.core.ids import RunId
 from kova_auto.core.ports import Unavailable
 from kova_auto.core.run import opened
@@ -108,3 +111,25 @@ async def test_what_the_dead_held_can_be_taken_at_once_and_counts_as_broken(stor
     await store.journal.acquire(RunId("nightly@1"), worker="two", now=at("06:00:01"), lease=LEASE)
     facts = await store.journal.events(RunId("nightly@1"), after=2)
     assert [getattr(event, "lease_broken", None) for _, event in facts] == [True]
+
+
+async def test_what_alerts_owe_is_made_from_their_facts(store: Store) -> None:
+    now = at("07:15:00")
+    fields = {"what": "late", "job": "nightly", "late_s": 0.0, "nominal_at": now, "expected_at": now, "noticed_at": now}
+    fact = alert(ScheduleNotice.model_validate(fields), ["ci", "ops"])
+    await store.ledger.settle([], [], alerts=[fact])
+    key = next(iter(raised(fact).deliveries))
+    await store.alerts.tell(fact.alert_id, DeliveryStarted(at=now, delivery_id=key, attempt=1))
+    before = await rows_of(store, DELIVERY)
+    assert await store.compare_views() == []
+
+    await store.database.write(partial(emptied, table=DELIVERY))
+    assert len(await store.compare_views()) == 2
+    await store.database.write(partial(a_stray, before=before))
+    await store.rebuild_views()
+    assert [await rows_of(store, DELIVERY), await store.compare_views()] == [before, []]
+
+
+def a_stray(connection: Connection, before: list[dict[str, object]]) -> None:
+    """Owe what no alert says."""
+    connection.execute(insert(DELIVERY), [{**before[0], "delivery_id": "msg_stray"}])
