@@ -244,6 +244,9 @@ class Toolbox(Protocol):
     def replay_safe(self, tool: str) -> bool:
         """Say whether a call that was cut off may simply be made again."""
 
+    def only_looks(self, tool: str) -> bool:
+        """Say whether a call changes nothing at all, here or elsewhere."""
+
     async def facts(self, call: ToolCall, scene: Scene) -> CallFacts:
         """Find out what a call would touch; changes nothing."""
 

@@ -64,7 +64,8 @@ async def call_model(step: CallModel, state: RunState, senses: Senses) -> Entrie
         }
     )
     calls = tuple(_numbered(ask, step.iteration, index) for index, ask in enumerate(reply.calls, start=1))
-    yield Entry(ModelReplied(at=senses.clock.now(), iteration=step.iteration, reply=clean, calls=calls))
+    replied = ModelReplied(at=senses.clock.now(), iteration=step.iteration, reply=clean, calls=calls)
+    yield Entry(replied, waits=not calls)  # What ends the run, or asks on, follows at once.
 
 
 async def _reply(request: ModelRequest, model: str, state: RunState, senses: Senses, partial: list[str]) -> ModelReply:

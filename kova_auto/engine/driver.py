@@ -44,6 +44,7 @@ from kova_auto.engine.tenure import Tenure
 from kova_auto.engine.world import World
 
 LEASE = timedelta(seconds=30)
+MOMENT_S = 0.05  # what may wait to be written waits no longer
 SLACK_S = 0.01  # between two clocks that are read one after the other
 
 
@@ -133,31 +134,39 @@ async def _next(entries: Entries) -> Entry:
     return await anext(entries)
 
 
-_UNANNOUNCED = (AssembleContext, Recover, Finish, BeginAgain)
-"""Steps that touch the world before their first fact."""
 _AT_ONCE = (CallModel, Execute, AnswerForNobody, Refuse)
 """Steps whose first fact takes at most a look into the journal, as writing it does: nothing else is waited for."""
+
+
+def _acts_unannounced(step: Acting, state: RunState) -> bool:
+    """Say whether a step may change something before its first fact is written."""
+    if isinstance(step, Finish | BeginAgain):
+        is_apart = state.request.workspace != state.job.workspace
+        return is_apart or any(call.process for call in state.calls.values())
+    return isinstance(step, AssembleContext | Recover)
 
 
 class _Drive:
     """Hold what one stretch of driving needs, from taking the lease to giving it back."""
 
-    __slots__ = ("_bell", "_limit", "_pen", "_stopping", "_tenure", "_world")
+    __slots__ = ("_bell", "_limit", "_moment", "_pen", "_stopping", "_tenure", "_world")
 
     def __init__(self, world: World, pen: Pen, tenure: Tenure, bell: Bell, stopping: Stopping) -> None:
         self._world, self._pen, self._tenure, self._bell, self._stopping = world, pen, tenure, bell, stopping
         self._limit: asyncio.TimerHandle | None = None
+        self._moment: asyncio.TimerHandle | None = None
 
     async def run(self) -> Advanced:
         try:
-            advanced = await self._steps()
-            if not self._tenure.over.done():
-                await self._pen.flush()
+            return await self._steps()
         finally:
-            if self._limit:
-                self._limit.cancel()
-            await self._tenure.give_back(ended=self._pen.state.finished is not None)
-        return advanced
+            try:  # Whatever ends this: what was done is not lost.
+                if not self._tenure.over.done():
+                    await self._pen.flush()
+            finally:
+                for timer in filter(None, (self._limit, self._moment)):
+                    timer.cancel()
+                await self._tenure.give_back(ended=self._pen.state.finished is not None)
 
     async def _steps(self) -> Advanced:
         step: Step
@@ -178,7 +187,7 @@ class _Drive:
 
     async def _step(self, step: Acting) -> None:
         """Do one step; where it is cut off, its generator is closed and its effects are left in doubt."""
-        if isinstance(step, _UNANNOUNCED):
+        if _acts_unannounced(step, self._pen.state):
             await self._pen.flush()
         async with aclosing(perform(step, self._pen.state, self._world)) as entries:
             goes_on, at_once = True, isinstance(step, _AT_ONCE)
@@ -207,6 +216,7 @@ class _Drive:
         """Say whether a step is to end now, whatever it is at."""
         if self._is_over():
             return True
+        await self._pen.flush()
         if settles(step):
             return False
         await self._pen.heed_clock()
@@ -227,7 +237,14 @@ class _Drive:
         task.add_done_callback(self._bell.wake)
         if not settles(step):
             self._mind_limit()
+        if self._pen.holds and self._moment is None:
+            self._moment = asyncio.get_running_loop().call_later(MOMENT_S, self._moment_is_over)
         await woken
+
+    def _moment_is_over(self) -> None:
+        """Have what waits written, if the step goes on; what waits since later is written a little early."""
+        self._moment = None
+        self._bell.wake()
 
     def _mind_limit(self) -> None:
         """Be woken when the run's time is over; while it runs on, that stays the same instant."""

@@ -13,8 +13,8 @@ class Entry:
     """Hold one fact to be written, with the blobs it points to.
 
     Attributes:
-        waits: Losing this fact would lose nothing that has happened: it may be written together with the next one,
-            at the latest before anything happens again.
+        waits: Losing this fact would lose nothing that has happened, or a moment's work that changed nothing: it may be
+            written together with the next one, at the latest when a moment is over or before anything changes.
     """
 
     event: Event

@@ -31,7 +31,8 @@ class Pen:
     While the journal does not answer it is asked again, for as long as the run is this worker's and the service goes
     on; then JournalBusyError is raised.
 
-    What may wait is written together with the next fact that may not; nobody else sees it before.
+    What may wait is written together with the next fact that may not; nobody else sees it before. Whoever has the pen
+    flushes it when that takes longer than a moment.
 
     Attributes:
         state: With everything that this worker has written, is about to write, or has taken in.
@@ -51,11 +52,14 @@ class Pen:
             OvertakenError: It cannot follow what somebody else has written.
         """
         await self.heed_clock()
-        self._held.append(entry)
-        if entry.waits and self._follows(entry):
-            self._mark()
-        else:
+        self._hold(entry)
+        if not (entry.waits and self._follows(entry)):
             await self.flush()
+
+    def _hold(self, entry: Entry) -> None:
+        """Have an entry written next, and remember when this worker's last fact was, by both clocks."""
+        self._held.append(entry)
+        self._mark()
 
     async def flush(self) -> None:
         """Write what waits; does nothing where nothing does.
@@ -67,6 +71,11 @@ class Pen:
         if held:
             await self._insist(held)
             self._bells.told(self.state.run_id)
+
+    @property
+    def holds(self) -> bool:
+        """Say whether something waits."""
+        return bool(self._held)
 
     def _follows(self, entry: Entry) -> bool:
         try:
@@ -81,7 +90,7 @@ class Pen:
         now, ran_s = clock.now(), clock.steady_s() - self._wrote_s
         if abs((now - self._wrote_at).total_seconds() - ran_s) > UNSTEADY_S:
             LOG.info("run %s: the clock was moved, or the machine slept", self.state.run_id)
-            self._held.append(Entry(ClockMoved(at=now, ran_s=ran_s)))
+            self._hold(Entry(ClockMoved(at=now, ran_s=ran_s)))
             await self.flush()
 
     async def fold_in(self) -> list[Event]:
@@ -111,7 +120,6 @@ class Pen:
                 raise
             for entry in entries:  # What can follow all the same is not lost.
                 await self._insist([entry])
-        self._mark()
 
     async def _are_written(self, entries: Sequence[Entry]) -> bool:
         """Try to write facts; say whether they are in the journal now."""
@@ -140,7 +148,7 @@ class Pen:
         self._tenure.seen = state.seq
 
     def _mark(self) -> None:
-        """Remember when this worker's last fact was written, by both clocks."""
+        """Remember that this worker has come as far as now."""
         self._wrote_at, self._wrote_s = self._world.clock.now(), self._world.clock.steady_s()
 
     async def _wait(self, exc: JournalBusyError) -> None:

@@ -1,6 +1,6 @@
 """Act: do one step, announcing each effect before it happens and recording it after.
 
-Every function here is a generator of entries; it goes on only once an entry is in the journal.
+Every function here is a generator of entries; it goes on only once an entry is in the journal, or waits for the next.
 """
 
 from __future__ import annotations
@@ -159,7 +159,9 @@ async def _execute(step: Execute, state: RunState, world: World) -> Entries:
     if known.decision and (changed := await overtaken(known, state, world)):
         yield Entry(CallFinished(at=world.clock.now(), call_id=step.call_id, result=changed))
         return
-    yield Entry(CallStarted(at=world.clock.now(), call_id=step.call_id))
+    yield Entry(
+        CallStarted(at=world.clock.now(), call_id=step.call_id), waits=world.toolbox.only_looks(known.call.tool)
+    )
     scene = scene_of(state, world, step.call_id)
     async with aclosing(world.toolbox.execute(known.call, known.verdict, scene)) as facts:
         async for fact in facts:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, assert_never, runtime_checkable
 
-from kova_auto.core.approval.levels import Mode, Verdict
+from kova_auto.core.approval.levels import Effect, Mode, Verdict
 from kova_auto.core.approval.tables import reaches
 from kova_auto.core.consent import Target
 from kova_auto.core.errors import ToolError, ToolFailedError
@@ -90,6 +90,10 @@ class LocalToolbox:
     def replay_safe(self, tool: str) -> bool:
         """Say whether a call that was cut off may simply be made again; a tool that nobody knows may not."""
         return tool in self._tools and self._tools[tool].replay_safe
+
+    def only_looks(self, tool: str) -> bool:
+        """Say whether a call reads this machine's files and nothing else: nobody could tell that it was made."""
+        return self.replay_safe(tool) and self._tools[tool].effect is Effect.READ
 
     async def facts(self, call: ToolCall, scene: Scene) -> CallFacts:
         """Find out what a call would touch; what is wrong with it becomes its problem."""

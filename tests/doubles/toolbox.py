@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from kova_auto.core.approval.levels import Effect, Mode, Verdict
@@ -11,6 +11,10 @@ from kova_auto.core.consent import Target
 from kova_auto.core.message import ResultStatus, ToolCall, ToolResult, ToolSpec, told
 from kova_auto.core.run import CallState
 from kova_auto.core.tool import CallFacts, PathFact, ProcessAnnounced, Scene, ToolFact, ToolOutput, Zone
+
+
+async def _at_once() -> None:
+    """Do nothing else."""
 
 
 @dataclass
@@ -27,6 +31,7 @@ class Hands:
         meanwhile: Called while a tool works, and while what it left is settled.
         problems: What is wrong with every call of a tool.
         answers: What was answered to each question.
+        settles: What else is done as what a run left is settled.
         there: What lies where a call of `change` would write.
     """
 
@@ -47,6 +52,7 @@ class Hands:
     meanwhile: Callable[[], None] = lambda: None
     problems: dict[str, str] = field(default_factory=dict)
     answers: list[tuple[str, ...]] = field(default_factory=list)
+    settles: Callable[[], Awaitable[object]] = _at_once
     there: Target = field(default_factory=lambda: Target(path="/ws/a.txt"))
 
     def specs(self, scene: Scene, mode: Mode) -> tuple[ToolSpec, ...]:
@@ -55,6 +61,9 @@ class Hands:
 
     def replay_safe(self, tool: str) -> bool:
         return tool in self.safe
+
+    def only_looks(self, tool: str) -> bool:
+        return tool in self.safe and self.effects[tool] is Effect.READ
 
     async def facts(self, call: ToolCall, scene: Scene) -> CallFacts:
         effect = self.effects.get(call.tool)
@@ -93,6 +102,7 @@ class Hands:
 
     async def settle(self, scene: Scene) -> None:
         await self._a_while()
+        await self.settles()
         self.settled.append(scene.run_id)
 
     async def _wait(self, scene: Scene) -> None:

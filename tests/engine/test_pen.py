@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from kova_auto.core.approval.levels import Decision
@@ -22,6 +23,12 @@ class Writes(MemoryJournal):
     def __init__(self) -> None:
         super().__init__()
         self.together: list[list[str]] = []
+        self._awaited: dict[str, asyncio.Event] = {}
+
+    async def wrote(self, kind: str) -> None:
+        """Wait for the next fact of a kind to be written."""
+        written = self._awaited[kind] = asyncio.Event()
+        await written.wait()
 
     async def append(
         self,
@@ -33,7 +40,11 @@ class Writes(MemoryJournal):
         blobs: Sequence[bytes] = (),
     ) -> RunState:
         self.together.append([one.kind for one in (*first, event)])
-        return await super().append(state, event, first=first, epoch=epoch, blobs=blobs)
+        after = await super().append(state, event, first=first, epoch=epoch, blobs=blobs)
+        for kind in self.together[-1]:
+            if kind in self._awaited:
+                self._awaited[kind].set()
+        return after
 
 
 async def test_every_fact_is_written_before_anything_happens_that_it_comes_before() -> None:
@@ -45,13 +56,89 @@ async def test_every_fact_is_written_before_anything_happens_that_it_comes_befor
     assert journal.together == [
         ["context_assembled", "model_call_started"],
         ["model_replied"],  # It is paid for: it is not to be asked for again.
-        ["call_adjudicated", "call_started"],
-        ["call_finished", "call_adjudicated", "call_started"],
+        ["call_adjudicated", "call_started", "call_finished", "call_adjudicated", "call_started"],
         ["call_finished"],  # It has changed something: nothing is waited for.
         ["model_call_started"],
-        ["model_replied"],
-        ["run_finished"],
+        ["model_replied", "run_finished"],
     ]
+
+
+async def test_a_call_that_only_looks_is_written_with_what_follows_from_it() -> None:
+    journal = Writes()
+    stage = Stage(journal=journal)
+    await stage.opened()
+    assert await stage.advance(says("I look.", call("look"), call("look")), says("Well.")) is Advanced.DONE
+
+    looks = ["call_adjudicated", "call_started", "call_finished"]
+    assert journal.together[2:] == [[*looks, *looks, "model_call_started"], ["model_replied", "run_finished"]]
+
+
+async def test_a_call_that_only_looks_is_on_record_when_it_takes_longer_than_a_moment() -> None:
+    journal = Writes()
+    stage = Stage(journal=journal)
+    stage.hands.waits = frozenset({"look"})
+    await stage.opened()
+    driving = asyncio.create_task(stage.advance(says("I look.", call("look")), says("Well.")))
+    await stage.hands.working.wait()
+    before = await stage.kinds()
+    await journal.wrote("call_started")
+    stage.hands.goes_on.set()
+
+    assert before[-1] == "model_replied"
+    assert await driving is Advanced.DONE
+    assert journal.together[2:4] == [["call_adjudicated", "call_started"], ["call_finished", "model_call_started"]]
+
+
+async def test_an_answer_is_on_record_when_the_end_of_its_run_takes_longer_than_a_moment() -> None:
+    journal, settled = Writes(), asyncio.Event()
+    stage = Stage(journal=journal)
+    stage.hands.settles = settled.wait
+    await stage.opened()
+    driving = asyncio.create_task(stage.advance(says("Done.")))
+    await journal.wrote("model_replied")
+    settled.set()
+
+    assert await driving is Advanced.DONE
+    assert journal.together[-2:] == [["model_replied"], ["run_finished"]]
+
+
+async def test_an_answer_is_on_record_before_anything_that_its_run_left_is_tidied_up() -> None:
+    journal, settling = Writes(), list[list[str]]()
+    stage = Stage(journal=journal)
+
+    async def settles() -> None:
+        settling.append(await stage.kinds())
+
+    stage.hands.settles = settles
+    await stage.opened(job=a_job(automation="full"))
+    assert await stage.advance(says("", call("run", command="ls")), says("Done.")) is Advanced.DONE
+    assert [kinds[-1] for kinds in settling] == ["model_replied"]
+    assert journal.together[-1] == ["run_finished"]
+
+
+async def test_an_answer_is_on_record_although_the_end_of_its_run_breaks() -> None:
+    stage = Stage()
+    stage.hands.settles = _breaks
+    await stage.opened()
+
+    assert await stage.advance(says("Paid for.")) is Advanced.BUSY
+    assert (await stage.kinds())[-2:] == ["model_replied", "stop_requested"]
+
+
+async def _breaks() -> None:
+    raise ZeroDivisionError
+
+
+async def test_a_worker_that_is_cancelled_writes_what_it_has_done() -> None:
+    stage = Stage()
+    stage.hands.waits = frozenset({"look"})
+    await stage.opened()
+    driving = asyncio.create_task(stage.advance(says("I look.", call("look"))))
+    await stage.hands.working.wait()
+    driving.cancel()
+    await asyncio.wait({driving})
+
+    assert (await stage.kinds())[-2:] == ["call_adjudicated", "call_started"]
 
 
 async def test_a_run_that_rests_has_written_everything() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+import pytest
 from pydantic import BaseModel, Field, JsonValue
 
 from kova_auto.core.approval.levels import Effect, Mode, Verdict
@@ -183,6 +184,15 @@ async def test_a_tool_that_nobody_knows_has_no_effect() -> None:
     assert output.result == told(ResultStatus.ERROR, "there is no tool 'sing'; there are echo")
     assert not box.replay_safe("sing")
     assert box.replay_safe("echo")
+    assert not box.only_looks("sing")
+
+
+@pytest.mark.parametrize("effect", Effect)
+def test_only_what_reads_files_and_may_be_made_again_does_nothing_but_look(effect: Effect) -> None:
+    tool = EchoTool(effect=effect)
+    assert a_toolbox(tool).only_looks("echo") is (effect is Effect.READ)
+    tool.replay_safe = False
+    assert not a_toolbox(tool).only_looks("echo")
 
 
 async def test_a_failing_tool_is_answered_and_closed() -> None:
