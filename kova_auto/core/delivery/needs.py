@@ -65,6 +65,29 @@ class Needs:
 NEEDS: Final[Mapping[FormatName, Needs]] = {
     FormatName.STANDARD: Needs(secret=Want.REQUIRED, signs="whsec"),
     FormatName.SLACK: Needs(),
+    FormatName.FEISHU: Needs(secret=Want.OPTIONAL),
+    FormatName.DINGTALK: Needs(secret=Want.OPTIONAL),
+    FormatName.WECOM: Needs(),
+    FormatName.NTFY: Needs(token=Want.OPTIONAL),
+    FormatName.BARK: Needs(
+        url="https://api.day.app",
+        token=Want.REQUIRED,
+        options={
+            "group": Option("the heading under which the phone puts the pushes", r"[^\r\n]{1,60}", default="kova-auto"),
+            "sound": Option("the name of a sound of the app, such as bell", r"[A-Za-z0-9_-]{1,40}"),
+        },
+    ),
+    FormatName.PAGERDUTY: Needs(
+        url="https://events.pagerduty.com/v2/enqueue",
+        token=Want.REQUIRED,
+        options={
+            "source": Option("what the events come from, such as this machine's name", default="kova-auto"),
+            "severity": Option(
+                "how bad a failure is: critical, error, warning or info", "critical|error|warning|info", default="error"
+            ),
+        },
+    ),
+    FormatName.HEALTHCHECKS: Needs(),
 }
 """One line for each format; those of `core/delivery/payload.py` and these are the same, which a test sees to."""
 

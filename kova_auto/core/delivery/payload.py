@@ -5,13 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kova_auto.core.delivery.format import Format, Rendered, Wish
-from kova_auto.core.delivery.formats import slack, standard
+from kova_auto.core.delivery.formats import (
+    bark,
+    dingtalk,
+    feishu,
+    healthchecks,
+    ntfy,
+    pagerduty,
+    slack,
+    standard,
+    wecom,
+)
 from kova_auto.core.delivery.notice import Notice
 from kova_auto.core.delivery.target import FormatName
 
 FORMATS: Mapping[FormatName, Format] = {
     FormatName.STANDARD: standard.FORMAT,
     FormatName.SLACK: slack.FORMAT,
+    FormatName.FEISHU: feishu.FORMAT,
+    FormatName.DINGTALK: dingtalk.FORMAT,
+    FormatName.WECOM: wecom.FORMAT,
+    FormatName.NTFY: ntfy.FORMAT,
+    FormatName.BARK: bark.FORMAT,
+    FormatName.PAGERDUTY: pagerduty.FORMAT,
+    FormatName.HEALTHCHECKS: healthchecks.FORMAT,
 }
 
 

@@ -19,6 +19,13 @@ class FormatName(StrEnum):
 
     STANDARD = "standard"
     SLACK = "slack"
+    FEISHU = "feishu"
+    DINGTALK = "dingtalk"
+    WECOM = "wecom"
+    NTFY = "ntfy"
+    BARK = "bark"
+    PAGERDUTY = "pagerduty"
+    HEALTHCHECKS = "healthchecks"
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,11 @@ def text_of(fields: Mapping[str, JsonValue], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+def is_good(reply: HttpResponse) -> bool:
+    """Say whether the status alone promises that all is well."""
+    return 200 <= reply.status < 300
+
+
 @dataclass(frozen=True, slots=True)
 class Meaning:
     """Say what one code means.
@@ -67,7 +72,7 @@ class Codes:
         code = code_of(fields_of(reply), *self.keys)
         if code is not None and (meaning := self.meanings.get(code)):
             return self._known(code, meaning)
-        if reply.status != 200:
+        if not is_good(reply):
             return None
         if code is None:
             return unfit_answer(reply, self.who)

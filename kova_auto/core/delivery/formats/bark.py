@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from kova_auto.core.delivery.document import Status, describe
 from kova_auto.core.delivery.format import Form, Format, Rendered, Sealed, Wish, encode, posted
-from kova_auto.core.delivery.formats.answer import code_of, fields_of, text_of, unfit_answer
+from kova_auto.core.delivery.formats.answer import code_of, fields_of, is_good, text_of, unfit_answer
 from kova_auto.core.delivery.formats.page import PLAIN, Page
 from kova_auto.core.delivery.formats.sealing import below, token_of, with_fields
 from kova_auto.core.delivery.limits import LIMITS
@@ -83,7 +83,7 @@ def judge(reply: HttpResponse) -> AttemptResult | None:
         return AttemptResult(AttemptOutcome.BAD_PAYLOAD, "Bark answered that the push is too long")
     if "TooManyRequests" in said:
         return AttemptResult(AttemptOutcome.THROTTLED, "Bark answered that Apple takes no more pushes now")
-    if reply.status != 200:
+    if not is_good(reply):
         return None
     if code is None:
         return unfit_answer(reply, "Bark")

@@ -12,7 +12,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from kova_auto.core.delivery.document import Status, describe
 from kova_auto.core.delivery.format import Form, Format, Rendered, Sealed, Wish, posted
-from kova_auto.core.delivery.formats.answer import unfit_answer
+from kova_auto.core.delivery.formats.answer import is_good, unfit_answer
 from kova_auto.core.delivery.formats.page import PLAIN, Page
 from kova_auto.core.delivery.formats.sealing import below
 from kova_auto.core.delivery.limits import LIMITS, Unit
@@ -50,12 +50,12 @@ _NO_CHECK: Final = frozenset({400, 404, 409})
 def judge(reply: HttpResponse) -> AttemptResult | None:
     """Return what an answer means: 200 also goes out to who pings a check that is not there."""
     text = reply.body.strip()[:100].decode("ascii", "replace").lower()
-    if reply.status in _NO_CHECK or (reply.status == 200 and text.startswith("ok (not found")):
+    if reply.status in _NO_CHECK or (is_good(reply) and text.startswith("ok (not found")):
         gone = "Healthchecks has no check of this address, or more than one"
         return AttemptResult(AttemptOutcome.BAD_ENDPOINT, gone, permanent=True)
     if "rate limited" in text:
         return AttemptResult(AttemptOutcome.THROTTLED, "Healthchecks takes no more pings now", retry_after_s=60)
-    if reply.status not in {200, 201}:
+    if not is_good(reply):
         return None
     if text in {"ok", "created"}:
         return AttemptResult(AttemptOutcome.DELIVERED, f"Healthchecks answered {reply.status}: {text}")

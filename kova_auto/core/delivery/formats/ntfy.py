@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from kova_auto.core.delivery.document import Status, describe
 from kova_auto.core.delivery.format import Form, Format, Rendered, Sealed, Wish, encode, posted
-from kova_auto.core.delivery.formats.answer import code_of, fields_of, text_of, unfit_answer
+from kova_auto.core.delivery.formats.answer import code_of, fields_of, is_good, text_of, unfit_answer
 from kova_auto.core.delivery.formats.commonmark import Dialect
 from kova_auto.core.delivery.formats.page import PLAIN, Page
 from kova_auto.core.delivery.formats.sealing import with_fields
@@ -81,7 +81,7 @@ def judge(reply: HttpResponse) -> AttemptResult | None:
     """Return what an answer means: a message that was taken has an id, and limits are told apart by a code."""
     fields = fields_of(reply)
     code = code_of(fields, "code")
-    if reply.status == 200:
+    if is_good(reply):
         if text_of(fields, "id"):
             return AttemptResult(AttemptOutcome.DELIVERED, "ntfy took it, and gave it an id")
         return unfit_answer(reply, "ntfy")

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from kova_auto.core.delivery.document import Document, Status, describe
 from kova_auto.core.delivery.format import Form, Format, Rendered, Sealed, Wish, encode, posted
-from kova_auto.core.delivery.formats.answer import fields_of, unfit_answer
+from kova_auto.core.delivery.formats.answer import fields_of, is_good, unfit_answer
 from kova_auto.core.delivery.formats.page import footer
 from kova_auto.core.delivery.formats.sealing import token_of, with_fields
 from kova_auto.core.delivery.limits import LIMITS, Unit
@@ -109,7 +109,7 @@ def judge(reply: HttpResponse) -> AttemptResult | None:
     """Return what an answer means: 202 alone is good, and an event that is refused once is refused always."""
     if reply.status == 202:
         return AttemptResult(AttemptOutcome.DELIVERED, "PagerDuty answered 202 (Accepted)")
-    if 200 <= reply.status < 300:
+    if is_good(reply):
         return unfit_answer(reply, "PagerDuty")
     if reply.status == 400 and "routing_key" in str(fields_of(reply).get("errors")):
         return AttemptResult(AttemptOutcome.BAD_ENDPOINT, "PagerDuty does not know the routing key", permanent=True)
