@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from platform import node
+from uuid import NAMESPACE_URL, uuid5
+
 from kova_auto.app.control import Listener
 from kova_auto.app.vault import Vault
 from kova_auto.core.delivery.needs import NEEDS, Needs, options_of
+from kova_auto.core.delivery.pacing import credential_of
 from kova_auto.core.delivery.signature import SigningSecret, parse_secret
-from kova_auto.core.delivery.target import FormatName, Target
-from kova_auto.core.errors import UnknownEndpointError
+from kova_auto.core.delivery.target import FormatName, OptionValue, Target
+from kova_auto.core.errors import ConfigError, UnknownEndpointError
 from kova_auto.core.ids import EndpointName
 from kova_auto.core.net.address import parse_cidr
 from kova_auto.core.secret import SecretRef
-from kova_auto.settings.model import Settings
+from kova_auto.settings.model import EndpointTable, Settings
 
 LOOPBACK = "127.0.0.0/8"
+
+
+def instance_urn(machine: str, data_dir: Path) -> str:
+    """Return the name of one installation: always the same, unlike that of any other, and telling nothing of it."""
+    return uuid5(NAMESPACE_URL, f"kova-auto:{machine}:{data_dir}").urn
 
 
 class Endpoints:
@@ -57,14 +68,32 @@ class Endpoints:
             url=self._vault.value(table.url) if isinstance(table.url, SecretRef) else table.url or needs.url,
             secrets=tuple(self._secret(name, reference, needs) for reference in table.secret),
             token=self._vault.value(table.token) if table.token else "",
-            options=options_of(needs, table.options),
+            options=self._options(table),
             allow_http=table.allow_http,
             allow_cidrs=tuple(parse_cidr(text) for text in table.allow_cidrs),
             timeout_s=table.timeout.total_seconds(),
         )
 
+    def _options(self, table: EndpointTable) -> Mapping[str, OptionValue]:
+        options = options_of(NEEDS[table.format], table.options)
+        if table.format is not FormatName.CLOUDEVENTS or "source" in options:
+            return options
+        return {**options, "source": instance_urn(node(), self._settings.data_dir)}
+
+    def kin(self, name: EndpointName) -> Iterator[EndpointName]:
+        """Yield the endpoints of the settings that share a credential with one, itself among them."""
+        keys = {other: self._credential(EndpointName(other)) for other in (name, *self._settings.endpoints)}
+        yield from (EndpointName(other) for other, key in keys.items() if key and key == keys[name])
+
+    def _credential(self, name: EndpointName) -> str:
+        """Return what tells an endpoint's credential apart; empty where it cannot be had."""
+        try:
+            return credential_of(self.target(name))
+        except ConfigError:
+            return ""
+
     def _secret(self, name: EndpointName, reference: SecretRef, needs: Needs) -> SigningSecret:
         text = self._vault.value(reference)
         if needs.signs == "whsec":
-            return parse_secret(text, key=f"endpoints.{name}.secret")
+            return parse_secret(text, key=f"endpoints.{name}.secret", asymmetric=True)
         return SigningSecret(text.encode())

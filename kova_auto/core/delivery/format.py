@@ -12,7 +12,7 @@ from types import MappingProxyType
 from pydantic import JsonValue
 
 from kova_auto.core.delivery.notice import Notice
-from kova_auto.core.delivery.outcome import AttemptOutcome, Judge
+from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult, Judge
 from kova_auto.core.delivery.target import OptionValue, Target
 from kova_auto.core.net.http import Headers
 
@@ -77,6 +77,11 @@ Seal = Callable[[Target, Rendered, str, datetime], Sealed]
 lacks what this needs."""
 
 
+def takes_all(_notice: Notice, _wish: Wish) -> AttemptResult | None:
+    """Say of any notice that it is sent."""
+    return None
+
+
 def posted(target: Target, message: Rendered, _delivery_id: str, _now: datetime) -> Sealed:
     """Return the request of a receiver that wants no more than the message at the endpoint's address."""
     return Sealed(target.url, message.body, (("Content-Type", message.content_type), *message.headers))
@@ -91,13 +96,21 @@ class Format:
         judge: Says what an answer means where its status does not.
         seal: Makes an attempt's request.
         tries_in_doubt: How many attempts may end without our knowing whether the message arrived, before that is
-            said and no more is made; None where the receiver drops a repeat by the delivery's id.
+            said and no more is made; None where the receiver drops a repeat by the delivery's id. A function where the
+            endpoint's options decide.
+        declines: Says how a notice is settled that this endpoint is not sent; None for one that it is. `EXPIRED` is for
+            what is of no use there, `POLICY_BLOCK` for what was promised and cannot be.
     """
 
     render: Callable[[Notice, Wish], Rendered]
     judge: Judge
     seal: Seal = posted
-    tries_in_doubt: int | None = 2
+    tries_in_doubt: int | Callable[[Mapping[str, OptionValue]], int | None] | None = 2
+    declines: Callable[[Notice, Wish], AttemptResult | None] = takes_all
+
+    def doubts(self, options: Mapping[str, OptionValue]) -> int | None:
+        """Return how many attempts may end in doubt, with the options of an endpoint."""
+        return self.tries_in_doubt(options) if callable(self.tries_in_doubt) else self.tries_in_doubt
 
 
 def form_after(past: Sequence[AttemptOutcome]) -> Form:

@@ -53,6 +53,7 @@ class RunReport(Value):
         partial: A limit cut the work short.
         pauses: Why the job's schedule rests from here on; empty where it goes on.
         nominal_at: The instant that the schedule meant; None for a run that somebody asked for.
+        inputs: What the run was given by name; it may come from outside.
     """
 
     kind: Literal["run_report"] = "run_report"
@@ -82,6 +83,7 @@ class RunReport(Value):
     partial: bool = False
     pauses: Text = ""
     changes: tuple[Change, ...] = ()
+    inputs: dict[str, Text] = Field(default_factory=dict)
 
     @property
     def at(self) -> datetime:

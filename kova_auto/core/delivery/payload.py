@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from kova_auto.core.delivery.format import Format, Rendered, Wish
 from kova_auto.core.delivery.formats import (
     bark,
+    cloudevents,
     dingtalk,
     feishu,
+    github,
+    gitlab,
     healthchecks,
     ntfy,
     pagerduty,
@@ -21,6 +24,9 @@ from kova_auto.core.delivery.target import FormatName
 
 FORMATS: Mapping[FormatName, Format] = {
     FormatName.STANDARD: standard.FORMAT,
+    FormatName.CLOUDEVENTS: cloudevents.FORMAT,
+    FormatName.GITHUB: github.FORMAT,
+    FormatName.GITLAB: gitlab.FORMAT,
     FormatName.SLACK: slack.FORMAT,
     FormatName.FEISHU: feishu.FORMAT,
     FormatName.DINGTALK: dingtalk.FORMAT,

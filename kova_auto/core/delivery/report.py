@@ -79,6 +79,7 @@ def report_of(state: RunState) -> RunReport:
         partial=state.finished.partial,
         pauses=state.finished.pauses,
         changes=_changes(calls, PurePath(state.request.workspace)),
+        inputs=state.request.inputs,
     )
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Final
 
 from kova_auto.core.approval.levels import AutomationLevel
 from kova_auto.core.delivery.notice import Denial, EndpointTest, Notice, RunReport
 from kova_auto.core.ids import EndpointName
 from kova_auto.core.job import Outcome
+
+SAMPLE_RUN: Final = "endpoint-test"
+"""Stands where the id of a run would: no run has one like it."""
 
 _GOOD = frozenset({Outcome.DONE, Outcome.NOTHING_TO_REPORT})
 _ANSWER = """\
@@ -23,7 +27,7 @@ def sample_notice(endpoint: EndpointName, outcome: Outcome | None, now: datetime
     if outcome is None:
         return EndpointTest(endpoint=endpoint, sent_at=now)
     return RunReport(
-        run_id="endpoint-test",
+        run_id=SAMPLE_RUN,
         job="endpoint-test",
         description="A test: nothing ran",
         outcome=outcome,

@@ -18,6 +18,9 @@ class FormatName(StrEnum):
     """Name what an endpoint understands; each is one file in `formats`."""
 
     STANDARD = "standard"
+    CLOUDEVENTS = "cloudevents"
+    GITHUB = "github"
+    GITLAB = "gitlab"
     SLACK = "slack"
     FEISHU = "feishu"
     DINGTALK = "dingtalk"

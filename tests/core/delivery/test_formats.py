@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from kova_auto.core.delivery.format import Form, Wish, form_after, posted
+from kova_auto.core.delivery.format import Form, Wish, form_after
 from kova_auto.core.delivery.formats import slack, standard
 from kova_auto.core.delivery.formats.mrkdwn import size
 from kova_auto.core.delivery.limits import LIMITS
-from kova_auto.core.delivery.needs import NEEDS
+from kova_auto.core.delivery.needs import NEEDS, options_of
 from kova_auto.core.delivery.notice import (
     NOTICE,
     ApprovalNotice,
@@ -112,6 +112,7 @@ def test_the_standard_message_holds_the_whole_report() -> None:
             "pauses": "",
             "changes": [],
             "changes_count": 0,
+            "inputs": {},
             "truncated": False,
             "answer": "All **well**.",
             "answer_bytes": 13,
@@ -225,12 +226,12 @@ def test_only_a_message_that_did_not_fit_is_sent_plainly() -> None:
     assert form_after([AttemptOutcome.BAD_PAYLOAD, AttemptOutcome.SERVER_ERROR]) is Form.PLAIN
 
 
-def test_only_the_signed_format_can_tell_a_repeat() -> None:
-    both = {name: FORMATS[name] for name in (FormatName.STANDARD, FormatName.SLACK)}
-    assert {name: (f.seal is not posted, f.tries_in_doubt) for name, f in both.items()} == {
-        FormatName.STANDARD: (True, None),
-        FormatName.SLACK: (False, 2),
-    }
+def test_only_where_a_receiver_can_tell_a_repeat_may_attempts_end_in_doubt_without_end() -> None:
+    knows_ids = {FormatName.STANDARD, FormatName.CLOUDEVENTS, FormatName.PAGERDUTY, FormatName.HEALTHCHECKS}
+    for name in FORMATS:
+        doubts = FORMATS[name].doubts(options_of(NEEDS[name], {}))
+        assert (doubts is None) == (name in knows_ids), name
+        assert doubts is None or 1 <= doubts <= 2
 
 
 def test_a_slack_message_says_it_all() -> None:
