@@ -1,12 +1,6 @@
 """The schedule kept pass by pass, on a ledger in memory and with a clock that is moved by hand.
 
-Complaints of the reference's list C1 that are answered here and in the modules beside this one:
-
-- T1, T3, T18, T31, T144, T157: what was missed, here and in `tests/core/test_occurrences.py`
-- T7, I1: `test_every_instant_is_accounted_for.py`
-- T22, T23: here, `test_two_services.py` and `tests/ports/test_ledger.py`; I2: `tests/crash/test_claiming.py`
-- T32: `test_grumbles.py`; T37, T143: edits, here; T34, T141: `test_overlaps.py`
-- T81, T142: `test_resting.py`
+`corner_cases.toml` says which corner cases and complaints are answered here, and which elsewhere.
 """
 
 from __future__ import annotations
