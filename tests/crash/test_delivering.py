@@ -1,0 +1,130 @@
+"""Five hundred runs are told to receivers that fail at random, by a service that is killed again and again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+import sys
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from kova_auto.core.delivery.signature import spell_secret
+from kova_auto.core.owed import DeliveryStatus
+from kova_auto.core.view import DeliveryRow
+from kova_auto.store.store import open_store
+from tests.crash.teller import ENDPOINTS, MANY
+from tests.support import ROOT
+from tests.support.chaos import Fault, Talk, chaos
+
+RUNS, KILLS, FAILS = 500, 10, 0.3
+SETTINGS = """
+data_dir = "{base}/data"
+
+[endpoints.ci]
+url = "http://127.0.0.1:{port}/ci"
+secret = {{ env = "HOOK" }}
+allow_http = true
+allow_cidrs = ["127.0.0.0/8"]
+timeout = "2s"
+
+[endpoints.team]
+format = "slack"
+url = {{ env = "TEAM" }}
+allow_http = true
+allow_cidrs = ["127.0.0.0/8"]
+timeout = "2s"
+"""
+
+
+class Moody:
+    """Take most messages, and fail in one of many ways otherwise; know what was taken."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self.taken: Counter[str] = Counter()
+        self.failures: Counter[str] = Counter()
+
+    async def act(self, talk: Talk) -> None:
+        if self._random.random() >= FAILS:
+            self._take(talk)
+            await talk.say(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+            return
+        how = self._random.choice(("500", "throttled", "closes", "breaks off", "takes and breaks off", "half a head"))
+        self.failures[how] += 1
+        match how:
+            case "500":
+                await talk.say(b"HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n")
+            case "throttled":
+                await talk.say(b"HTTP/1.1 429 Slow\r\nretry-after: 1\r\ncontent-length: 0\r\n\r\n")
+            case "breaks off":
+                await talk.reset()
+            case "takes and breaks off":
+                self._take(talk)
+                await talk.reset()
+            case "half a head":
+                await talk.say(b"HTTP/1.1 200 OK\r\ncont")
+            case _:
+                return
+
+    def _take(self, talk: Talk) -> None:
+        assert talk.request is not None
+        run = re.search(rb"nightly@[0-9]+", talk.request.body)
+        assert run is not None
+        self.taken[f"{talk.request.path[1:]} {run[0].decode()}"] += 1
+
+
+async def told(base: Path, begun_at: datetime, rng: random.Random) -> int:
+    """Have a service tell everything, killed so often; return how often it was begun."""
+    command = [sys.executable, "-m", "tests.crash.teller", str(base), begun_at.isoformat(), str(RUNS)]
+    for begun in range(1, KILLS + 2):
+        service = await asyncio.create_subprocess_exec(*command, cwd=ROOT, stderr=asyncio.subprocess.DEVNULL)
+        try:
+            lives_s = rng.uniform(1.5, 5) if begun <= KILLS else 240
+            await asyncio.wait_for(service.wait(), lives_s)
+        except TimeoutError:
+            service.kill()
+            await service.wait()
+            continue
+        assert service.returncode == 0
+        return begun
+    return KILLS + 1
+
+
+async def rows_of(base: Path) -> list[DeliveryRow]:
+    store = open_store(base / "data" / "kova-auto.db", create=False)
+    rows = await store.views.deliveries(limit=MANY)
+    await store.close()
+    return list(rows)
+
+
+@pytest.mark.slow
+async def test_what_five_hundred_runs_owe_is_told_or_known_not_to_be(tmp_path: Path) -> None:
+    moody, rng = Moody(7), random.Random(11)
+    begun_at = datetime.now(UTC)  # noqa: TID251  # Processes of their own go by the machine's clock.
+    async with chaos() as receiver:
+        for path in ("/ci", "/team"):
+            receiver.script(Fault(moody.act), path=path)
+        (tmp_path / "kova-auto.toml").write_text(SETTINGS.format(base=tmp_path, port=receiver.port))
+        environ = {"HOOK": spell_secret(b"h" * 32), "TEAM": receiver.url("/team")}
+        (tmp_path / "environ.json").write_text(json.dumps(environ))
+        begun = await told(tmp_path, begun_at, rng)
+
+    rows = await rows_of(tmp_path)
+    statuses = Counter((str(row.endpoint), str(row.status)) for row in rows)
+    print(f"\nbegun {begun} times; {statuses}; failures {moody.failures}")
+    assert {(row.run_id, row.endpoint) for row in rows} == {
+        (f"nightly@{number}", name) for number in range(RUNS) for name in ENDPOINTS
+    }
+    assert begun == KILLS + 1
+    for row in rows:
+        taken = moody.taken[f"{row.endpoint} {row.run_id}"] > 0
+        assert row.status in {DeliveryStatus.DELIVERED, DeliveryStatus.DEAD, DeliveryStatus.UNKNOWN}, row
+        assert taken or row.status is not DeliveryStatus.DELIVERED, row  # None is said to be there that is not.
+        assert not (taken and row.status is DeliveryStatus.DEAD), row  # What may have arrived is in doubt.
+    assert statuses["ci", "delivered"] == RUNS  # The receiver drops repeats, so that nothing is left in doubt.
+    assert statuses["team", "unknown"] > 0
