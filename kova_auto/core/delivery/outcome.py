@@ -181,6 +181,8 @@ def next_state(
             return NextState(DeliveryStatus.EXPIRED, result.detail)
         case AttemptOutcome.POLICY_BLOCK:
             return case.ended()
+        case AttemptOutcome.BAD_PAYLOAD if result.permanent:
+            return case.ended()
         case AttemptOutcome.BAD_PAYLOAD if result.outcome in past:
             return case.ended("; in its plainest form too")
         case AttemptOutcome.BAD_PAYLOAD:
