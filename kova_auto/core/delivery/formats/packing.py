@@ -83,12 +83,12 @@ def _middle(text: str, gap: str) -> int:
 def runs(spans: Iterable[Span]) -> Iterator[Span]:
     """Yield the spans with equal neighbours joined: one link stays one link, whatever styles are in its label."""
     for _, group in groupby(spans, key=_key):
-        same = list(group)
-        yield replace(same[0], text="".join(span.text for span in same))
+        first, *others = group
+        yield replace(first, text="".join([first.text, *(span.text for span in others)])) if others else first
 
 
 def _key(span: Span) -> object:
-    return span.href or replace(span, text="")
+    return span.href or (span.bold, span.italic, span.strike, span.code)
 
 
 def marked(text: str, mark: str) -> str:
