@@ -50,13 +50,15 @@ async def test_every_question_has_its_index(database: SqliteDatabase) -> None:
 
     await views.runs(unfinished=True)
     await views.runs(job=JobName("nightly"))
+    await views.runs(job=JobName("nightly"), unfinished=True)
     await views.matching("nightly")
     await views.agenda(NOW)
     await views.next_wake(NOW)
     await views.previous(JobName("nightly"), RunId("nightly@1"))
     await views.approvals()
     await views.deliveries(run_id=RunId("nightly@1"))
-    await views.due_deliveries(NOW)
+    await views.due_deliveries(NOW, endpoint="ci")
+    await views.due_endpoints(NOW)
     await views.last_runs(JobName("nightly"))
     await views.usage(run_id=RunId("nightly@1"))
     await views.usage(job=JobName("nightly"), since=NOW)
@@ -67,6 +69,7 @@ async def test_every_question_has_its_index(database: SqliteDatabase) -> None:
     assert plans.indexes == [
         "ix_run_unfinished",
         "ix_run_job_requested_at",
+        "ix_run_job_finished_at",
         "sqlite_autoindex_run_1",
         "ix_run_unfinished",
         "sqlite_autoindex_run_1",
@@ -76,6 +79,7 @@ async def test_every_question_has_its_index(database: SqliteDatabase) -> None:
         "ix_run_job_finished_at",
         "ix_approval_open",
         "ix_delivery_run_id",
+        "ix_delivery_owed",
         "ix_delivery_owed",
         "ix_run_job_finished_at",
         "sqlite_autoindex_usage_1",
