@@ -47,6 +47,10 @@ _SHAPES: tuple[tuple[str, str, str], ...] = tuple(
         ("hook-url", "hooks.slack", _SLACK_HOOK),
         ("hook-url", "/api/webhooks/", r"(?<=//)(?:\w+\.)?discord(?:app)?\.com/api/webhooks/\d+/[\w-]+"),
         ("hook-url", ".webhook.office.com", r"(?<=//)[\w-]+\.webhook\.office\.com/[^\s\"'<>)]+"),
+        ("hook-url", "/open-apis/bot/", r"(?<=//)open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/[\w-]+/hook/[\w-]+"),
+        ("hook-url", "oapi.dingtalk", r"(?<=//)oapi\.dingtalk\.com/robot/send\?[^\s\"'<>)]+"),
+        ("hook-url", "qyapi.weixin", r"(?<=//)qyapi\.weixin\.qq\.com/cgi-bin/webhook/send\?[^\s\"'<>)]+"),
+        ("hook-url", "hc-ping.com/", r"(?<=//)hc-ping\.com/[\w-]{20,}[^\s\"'<>)]*"),
         ("password", "://", r"(?<=://)[^\s:/@\"'<>]*:[^\s/@\"'<>]+(?=@)"),
     )
     for marker in markers.split()
