@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from tests.core.delivery.kind import Kind
 
-KIND = Kind(shows_command=False)
+KIND = Kind(shows_command=False, options=({"detail": "full"}, {"detail": "thin"}))
