@@ -36,7 +36,9 @@ from kova_auto.core.job import Job, Outcome
 from kova_auto.core.policy import policy_of_run
 from kova_auto.core.ports import SteadyClock
 from kova_auto.core.schedule.zone import parse_zone
+from kova_auto.delivery.attempt import Attempts
 from kova_auto.delivery.courier import Courier
+from kova_auto.delivery.gate import Gatekeeper
 from kova_auto.delivery.parcel import Books
 from kova_auto.engine.bells import Bells
 from kova_auto.engine.service import Engine
@@ -97,9 +99,11 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
     models, copies = Models(providers, settings.weights_dir), Copies(places.work, str(places.data), _held(places))
     worker = f"{socket.gethostname()}:{os.getpid()}"
     books = Books(store.journal, store.alerts)
-    courier = Courier(
-        books, store.views, clock, exchange, endpoints.target, vault.redact, bells.told, bells.asked, worker
+    gate = Gatekeeper(store.healths, endpoints.kin)
+    attempts = Attempts(
+        books, store.views, clock, exchange, gate, endpoints.target, vault.redact, bells.told, bells.asked
     )
+    courier = Courier(attempts, store.views, worker)
     server = Discovery(providers, clock) if settings.discover else nobody
     past = Past(store.journal, store.views, _zones(settings))
     permissions = permissions_of(settings, environ)

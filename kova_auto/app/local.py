@@ -152,7 +152,7 @@ class LocalControl(LocalAnswers):
         describe: Describes the service.
         redact: Takes secrets out of text.
         remember: Keeps what was allowed for good, for later runs in a workspace; what goes wrong is logged.
-        resume: Lets deliveries to an endpoint go on, which it had refused.
+        resume: Lets an endpoint be tried that is paused or disabled.
     """
 
     clock: Clock
@@ -165,7 +165,7 @@ class LocalControl(LocalAnswers):
     describe: Callable[[], Status]
     redact: Callable[[str], str]
     remember: Callable[[str, Standing], Awaitable[None]]
-    resume: Callable[[EndpointName], None]
+    resume: Callable[[EndpointName], Awaitable[None]]
 
     async def status(self) -> Status:
         """Describe the service."""
@@ -232,7 +232,7 @@ class LocalControl(LocalAnswers):
         if row is None:
             message = f"there is no delivery {delivery_id}"
             raise ConfigError(message, hint="kova-auto deliveries list shows them")
-        self.resume(row.endpoint)
+        await self.resume(row.endpoint)
         again = DeliveryRequeued(at=self.clock.now(), delivery_id=delivery_id, by=by)
         if row.cause == Cause.ALERT:
             await self.alerts.tell(row.run_id, again)

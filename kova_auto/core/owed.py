@@ -29,7 +29,13 @@ class DeliveryStatus(StrEnum):
     DEAD = "dead"
     EXPIRED = "expired"
     UNKNOWN = "unknown"
+    CANCELLED = "cancelled"
 
+
+TOLD_TOGETHER = "told_together"
+"""Result of a delivery that one message has told with many others; no attempt was made for it."""
+PUT_OFF = "put_off"
+"""Result of a delivery whose endpoint is left alone for now; no attempt was made."""
 
 OPEN = frozenset({DeliveryStatus.PENDING, DeliveryStatus.WAITING})
 
@@ -43,6 +49,10 @@ class Cause(StrEnum):
     ALERT = "alert"  # of a schedule; `core/alert.py` owes it, and no run does
 
 
+URGENT = frozenset({Cause.APPROVAL, Cause.UNREACHED})
+"""What somebody waits for: it goes before all else."""
+
+
 @dataclass(frozen=True, slots=True)
 class Owed:
     """Hold the duty to tell one endpoint of one event.
@@ -51,6 +61,7 @@ class Owed:
         cause_seq: Position of that event in the run's journal.
         attempts: Attempts that were started.
         in_flight: An attempt was started and its end is not on record.
+        at_once: It is tried again in this very moment, so that nothing can be said of it yet.
         next_at: Not to be tried before; None means at once.
         expires_at: Of no use to the receiver from then on.
         about_seq: Position of the request that this is about, where nobody could be asked.
@@ -64,6 +75,7 @@ class Owed:
     status: DeliveryStatus = DeliveryStatus.PENDING
     attempts: int = 0
     in_flight: bool = False
+    at_once: bool = False
     next_at: datetime | None = None
     expires_at: datetime | None = None
     http_status: int | None = None
@@ -73,8 +85,14 @@ class Owed:
 
     @property
     def failed(self) -> bool:
-        """Say whether it was tried, and the receiver has not taken it so far."""
-        return self.attempts > 0 and not self.in_flight and self.status is not DeliveryStatus.DELIVERED
+        """Say whether it was tried or could not even be, and the receiver has not taken it so far."""
+        is_known = (self.attempts > 0 and not self.in_flight and not self.at_once) or self.put_off
+        return is_known and self.status is not DeliveryStatus.DELIVERED
+
+    @property
+    def put_off(self) -> bool:
+        """Say whether it waits until its endpoint is sent to again."""
+        return self.status in OPEN and self.result == PUT_OFF and not self.in_flight
 
     def after(self, event: DeliveryStarted | DeliveryFinished | DeliveryRequeued) -> Owed:
         """Return the duty after one more fact about it.
@@ -89,13 +107,13 @@ class Owed:
                     raise ValueError(msg)
                 return replace(self, attempts=event.attempt, in_flight=True, next_at=None)
             case DeliveryFinished():
-                lapsed = event.status == DeliveryStatus.EXPIRED and self.status in OPEN  # without an attempt
-                if not (self.in_flight or lapsed) or event.attempt != self.attempts:
+                if not (self.in_flight or self._needs_no_attempt(event)) or event.attempt != self.attempts:
                     msg = f"attempt {event.attempt} is not the one in flight"
                     raise ValueError(msg)
                 return replace(
                     self,
                     in_flight=False,
+                    at_once=event.next_at is not None and event.next_at <= event.at,
                     status=DeliveryStatus(event.status),
                     next_at=event.next_at,
                     http_status=event.http_status,
@@ -106,9 +124,24 @@ class Owed:
                 if self.status is DeliveryStatus.DELIVERED:
                     msg = "it was delivered"
                     raise ValueError(msg)
-                return replace(self, status=DeliveryStatus.PENDING, in_flight=False, next_at=None, expires_at=None)
+                return replace(
+                    self,
+                    status=DeliveryStatus.PENDING,
+                    in_flight=False,
+                    at_once=True,
+                    next_at=None,
+                    expires_at=None,
+                    result="" if self.put_off else self.result,
+                )
             case _:
                 assert_never(event)
+
+    def _needs_no_attempt(self, event: DeliveryFinished) -> bool:
+        """Say whether it may be so without an attempt: its time is over, another message has told it, it is put off."""
+        without = {(DeliveryStatus.DELIVERED, TOLD_TOGETHER), (DeliveryStatus.WAITING, PUT_OFF)}
+        return self.status in OPEN and (
+            event.status == DeliveryStatus.EXPIRED or (event.status, event.result) in without
+        )
 
 
 _GOOD = frozenset({Outcome.DONE, Outcome.NOTHING_TO_REPORT})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -17,7 +17,7 @@ from kova_auto.core.message import ModelChunk, ModelRequest, ToolCall, ToolResul
 from kova_auto.core.pausing import Pause
 from kova_auto.core.run import CallState, RunState
 from kova_auto.core.tool import CallFacts, Scene, ToolRun
-from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow, UsageRow
+from kova_auto.core.view import ApprovalRow, DeliveryRow, DueEndpoint, RunRow, UsageRow
 
 
 class Clock(Protocol):
@@ -205,15 +205,18 @@ class Views(Protocol):
     async def delivery(self, delivery_id: DeliveryId) -> DeliveryRow | None:
         """Return one duty."""
 
+    async def due_endpoints(self, now: datetime, *, run_id: RunId | None = None) -> Sequence[DueEndpoint]:
+        """Return the endpoints that are owed something now, or by one run alone, by name; what is leased counts not."""
+
     async def due_deliveries(
-        self, now: datetime, *, run_id: RunId | None = None, without: Collection[str] = (), limit: int = 100
+        self, now: datetime, *, run_id: RunId | None = None, endpoint: str | None = None, limit: int = 100
     ) -> Sequence[DeliveryRow]:
-        """Return duties to be done now and not leased, oldest first.
+        """Return duties to be done now and not leased: what somebody waits for first, and then the oldest.
 
         Args:
             now: UTC.
             run_id: Those of one run alone.
-            without: Endpoints that are left alone, so that what waits for them hides nothing else.
+            endpoint: Those to one endpoint alone.
             limit: How many.
         """
 

@@ -26,6 +26,7 @@ class DeliveryFinished(Fact):
         status: State of the delivery afterwards, as `waiting`.
         http_status: What the receiver answered, if it did.
         detail: One redacted line.
+        excerpt: Beginning of what the receiver answered, as one redacted line.
         next_at: When it is tried again.
     """
 
@@ -36,6 +37,7 @@ class DeliveryFinished(Fact):
     status: str
     http_status: int | None = None
     detail: str = ""
+    excerpt: str = ""
     next_at: AwareDatetime | None = None
 
 

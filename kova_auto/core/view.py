@@ -140,6 +140,14 @@ class DeliveryRow(Value):
     detail: str
 
 
+class DueEndpoint(Value):
+    """Say how much is due for one endpoint, and how much of it somebody waits for."""
+
+    endpoint: EndpointName
+    due: int
+    urgent: int
+
+
 def run_row(state: RunState) -> RunRow:
     """Return the row of one run."""
     request, finished = state.request, state.finished

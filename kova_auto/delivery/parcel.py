@@ -4,48 +4,52 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from kova_auto.core.alert import AlertFact, Alerts, AlertState, Telling
 from kova_auto.core.alert import fold as fold_alert
 from kova_auto.core.delivery.format import Rendered, Wish, form_after
-from kova_auto.core.delivery.notice import NOTICE
+from kova_auto.core.delivery.notice import NOTICE, Notice
 from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult, Terms
 from kova_auto.core.delivery.payload import FORMATS, render
 from kova_auto.core.delivery.report import notice_of
 from kova_auto.core.delivery.target import Target
-from kova_auto.core.errors import ConfigError, IllegalEventError, UnknownEndpointError
+from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.event import DeliveryFinished, DeliveryRequeued, Event
 from kova_auto.core.ids import DeliveryId, EndpointName
-from kova_auto.core.owed import Cause, Owed
+from kova_auto.core.owed import PUT_OFF, TOLD_TOGETHER, Cause, Owed
 from kova_auto.core.ports import Journal
 from kova_auto.core.run import fold
 from kova_auto.core.state import RunState
 from kova_auto.core.view import DeliveryRow
 
 LOG = logging.getLogger(__name__)
+_NO_ATTEMPT = frozenset({PUT_OFF, TOLD_TOGETHER})
+REPLAYED = ("webhook-replayed", "true")
 Targets = Callable[[EndpointName], Target]
 
 
 @dataclass(frozen=True, slots=True)
 class Duty:
-    """Hold one duty, with what owes it, and what came of its attempts since a person last asked."""
+    """Hold one duty, with what owes it, and what came of its attempts since a person last asked.
+
+    Attributes:
+        replayed: A person has asked for it.
+    """
 
     state: RunState | AlertState
     owed: Owed
     past: tuple[AttemptOutcome, ...]
+    replayed: bool = False
 
     def after(self, state: RunState | AlertState) -> Duty:
         """Return the same duty in a later state of what owes it."""
         return replace(self, state=state, owed=state.deliveries[self.owed.id])
 
-    def terms(self, targets: Targets) -> Terms:
+    def terms(self, target: Target | None) -> Terms:
         """Return under what terms it is owed; an endpoint that is not there is taken for one that drops repeats."""
-        try:
-            tries = FORMATS[targets(self.owed.endpoint).format].tries_in_doubt
-        except ConfigError:
-            tries = None
+        tries = FORMATS[target.format].doubts(target.options) if target else None
         interactive = self.owed.cause is Cause.APPROVAL
         return Terms(tries_in_doubt=tries, interactive=interactive, expires_at=self.owed.expires_at)
 
@@ -66,10 +70,9 @@ class Books:
         if row.cause == Cause.ALERT:
             facts = await self.alerts.alert(row.run_id)
             alert = fold_alert(facts)
-            return Duty(alert, alert.deliveries[row.delivery_id], _past(facts, row.delivery_id))
+            return _duty(alert, facts, row.delivery_id)
         events = [event for _, event in await self.journal.events(row.run_id)]
-        state = fold(events)
-        return Duty(state, state.deliveries[row.delivery_id], _past(events, row.delivery_id))
+        return _duty(fold(events), events, row.delivery_id)
 
     async def write(self, duty: Duty, fact: Telling) -> Duty:
         """Write one more fact about a duty, and return the duty after it.
@@ -83,43 +86,40 @@ class Books:
         return duty.after(await self.journal.append(state, fact))
 
 
-def _past(events: Iterable[Event | AlertFact], delivery_id: DeliveryId) -> tuple[AttemptOutcome, ...]:
+def _duty(state: RunState | AlertState, facts: Sequence[Event | AlertFact], delivery_id: DeliveryId) -> Duty:
     past: list[AttemptOutcome] = []
-    for event in events:
-        if isinstance(event, DeliveryRequeued) and event.delivery_id == delivery_id:
+    replayed = False
+    for fact in facts:
+        if isinstance(fact, DeliveryRequeued) and fact.delivery_id == delivery_id:
             past.clear()
-        if isinstance(event, DeliveryFinished) and event.delivery_id == delivery_id:
-            past.append(AttemptOutcome(event.result))
-    return tuple(past)
+            replayed = True
+        if isinstance(fact, DeliveryFinished) and fact.delivery_id == delivery_id and fact.result not in _NO_ATTEMPT:
+            past.append(AttemptOutcome(fact.result))
+    return Duty(state, state.deliveries[delivery_id], tuple(past), replayed)
 
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """Make what is sent: the endpoint as it is configured now, the notice without secrets, in the endpoint's format."""
+    """Make what is sent: the notice without secrets, in the endpoint's format."""
 
-    targets: Targets
     redact: Callable[[str], str]
 
-    async def pack(self, duty: Duty) -> tuple[Target, Rendered] | AttemptResult:
-        """Return where to send what, or what comes of an attempt that cannot be made.
-
-        Raises:
-            ConfigError: A secret of the endpoint cannot be had: only a person can mend that.
-        """
+    async def pack(self, duty: Duty, target: Target) -> Rendered | AttemptResult:
+        """Return what to send, or what comes of an attempt that cannot be made."""
         try:
-            return await self._pack(duty)
-        except UnknownEndpointError as exc:
-            return AttemptResult(AttemptOutcome.NOT_SENT, self.redact(str(exc)), slow=True)
-        except ConfigError:
-            raise
+            return await self._pack(target, notice_of(duty.state, duty.owed), duty)
         except IllegalEventError as exc:
             return AttemptResult(AttemptOutcome.EXPIRED, str(exc))
         except Exception as exc:  # Nothing was sent, and that is to be on record.
             LOG.exception("delivery %s: a failure that nobody foresaw", duty.owed.id)
             return AttemptResult(AttemptOutcome.NOT_SENT, f"internal error: {type(exc).__name__}", slow=True)
 
-    async def _pack(self, duty: Duty) -> tuple[Target, Rendered]:
-        target = self.targets(duty.owed.endpoint)
-        notice = NOTICE.validate_json(self.redact(notice_of(duty.state, duty.owed).model_dump_json()))
+    async def _pack(self, target: Target, notice: Notice, duty: Duty) -> Rendered | AttemptResult:
+        clean = NOTICE.validate_json(self.redact(notice.model_dump_json()))
         wish = Wish(duty.owed.id, form_after(duty.past), target.options)
-        return target, await asyncio.to_thread(render, target.format, notice, wish)
+        if declined := FORMATS[target.format].declines(clean, wish):
+            return declined
+        message = await asyncio.to_thread(render, target.format, clean, wish)
+        if not duty.replayed or duty.terms(target).tries_in_doubt is not None:
+            return message  # No receiver that people read, and that knows no ids, has a use for it.
+        return replace(message, headers=(*message.headers, REPLAYED))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ from sqlalchemy import (
     Select,
     and_,
     bindparam,
+    case,
     exists,
     func,
     or_,
@@ -26,10 +27,11 @@ from kova_auto.core.event import Previous
 from kova_auto.core.fault import LASTING
 from kova_auto.core.holding import Hold
 from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId
+from kova_auto.core.owed import URGENT
 from kova_auto.core.pausing import Pause
 from kova_auto.core.ports import Agenda
 from kova_auto.core.value import Value
-from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow, UsageRow
+from kova_auto.core.view import ApprovalRow, DeliveryRow, DueEndpoint, RunRow, UsageRow
 from kova_auto.store import facts
 from kova_auto.store.database import Database
 from kova_auto.store.prepared import Prepared
@@ -47,6 +49,12 @@ _RUNS = selecting(RUN, RunRow)
 _APPROVALS = selecting(APPROVAL, ApprovalRow)
 _DELIVERIES = selecting(DELIVERY, DeliveryRow)
 _USAGE = selecting(USAGE, UsageRow)
+_URGENCY = case((DELIVERY.c.cause.in_(sorted(URGENT)), 1), else_=0)
+_DUE_ENDPOINTS = (
+    select(DELIVERY.c.endpoint, func.count().label("due"), func.sum(_URGENCY).label("urgent"))
+    .group_by(DELIVERY.c.endpoint)
+    .order_by(DELIVERY.c.endpoint)
+)
 _NEWER = RUN.alias("newer")
 _PAUSING = (
     select(RUN.c.job, RUN.c.finished_at, RUN.c.run_id, RUN.c.pauses)
@@ -74,10 +82,8 @@ _RUN_WAKES = Prepared(select(func.min(RUN.c.wake_at)).where(UNFINISHED, RUN.c.wa
 _DELIVERY_WAKES = Prepared(select(func.min(DELIVERY.c.next_at)).where(OWED, DELIVERY.c.next_at > bindparam("now")))
 _ONE_RUN = Prepared(_RUNS.where(RUN.c.run_id == bindparam("id")))
 _UNFINISHED_OF = Prepared(
-    # The index finds what has not ended among all that ever did; it is asked for each instant that falls due.
+    # Asked for each instant that falls due. In order it would be found by an index that walks all that has ended.
     _RUNS.where(RUN.c.job == bindparam("job"), RUN.c.finished_at.is_(None), UNFINISHED)
-    .order_by(RUN.c.requested_at.desc(), RUN.c.run_id.desc())
-    .limit(bindparam("limit"))
 )
 _LAST_RUNS = Prepared(
     _RUNS.where(RUN.c.job == bindparam("job"), RUN.c.finished_at.is_not(None), RUN.c.staged.is_(False))
@@ -105,7 +111,8 @@ class SqlViews:
     async def runs(self, *, job: JobName | None = None, unfinished: bool = False, limit: int = 50) -> Sequence[RunRow]:
         """Return runs, newest first."""
         if job is not None and unfinished:
-            return await self._rows(_UNFINISHED_OF, RunRow, job=job, limit=limit)
+            rows = await self._rows(_UNFINISHED_OF, RunRow, job=job)
+            return sorted(rows, key=lambda row: (row.requested_at, row.run_id), reverse=True)[:limit]
         statement = _RUNS.order_by(RUN.c.requested_at.desc(), RUN.c.run_id.desc()).limit(limit)
         if job is not None:
             statement = statement.where(RUN.c.job == job)
@@ -199,17 +206,19 @@ class SqlViews:
         """Return one duty."""
         return _one(await self._all(_DELIVERIES.where(DELIVERY.c.delivery_id == delivery_id), DeliveryRow))
 
+    async def due_endpoints(self, now: datetime, *, run_id: RunId | None = None) -> Sequence[DueEndpoint]:
+        """Return the endpoints that are owed something now, or by one run alone, by name."""
+        asked = [_due(now)] if run_id is None else [_due(now), DELIVERY.c.run_id == run_id]
+        return await self._all(_DUE_ENDPOINTS.where(*asked), DueEndpoint)
+
     async def due_deliveries(
-        self, now: datetime, *, run_id: RunId | None = None, without: Collection[str] = (), limit: int = 100
+        self, now: datetime, *, run_id: RunId | None = None, endpoint: str | None = None, limit: int = 100
     ) -> Sequence[DeliveryRow]:
-        """Return duties to be done now and not leased, oldest first."""
-        asked = [_due(now)]
-        if without:
-            asked.append(DELIVERY.c.endpoint.not_in(without))
-        if run_id is not None:
-            asked.append(DELIVERY.c.run_id == run_id)
-        oldest = (DELIVERY.c.owed_at, DELIVERY.c.delivery_id)
-        return await self._all(_DELIVERIES.where(*asked).order_by(*oldest).limit(limit), DeliveryRow)
+        """Return duties to be done now and not leased: what somebody waits for first, and then the oldest."""
+        wanted = {"run_id": run_id, "endpoint": endpoint}
+        asked = [DELIVERY.c[name] == value for name, value in wanted.items() if value is not None]
+        order = (_URGENCY.desc(), DELIVERY.c.owed_at, DELIVERY.c.delivery_id)
+        return await self._all(_DELIVERIES.where(_due(now), *asked).order_by(*order).limit(limit), DeliveryRow)
 
     async def lease_delivery(self, delivery_id: DeliveryId, *, owner: str, now: datetime, lease: timedelta) -> bool:
         """Take one duty; False where another has it, or it is not to be done now."""

@@ -86,7 +86,7 @@ async def test_a_run_that_is_asked_for_is_driven_to_its_end(home: Home) -> None:
     assert row.outcome == "done"
 
 
-@pytest.mark.parametrize("question", ["agenda", "due_deliveries"])
+@pytest.mark.parametrize("question", ["agenda", "due_endpoints"])
 async def test_a_loop_that_breaks_ends_the_service_with_its_error(home: Home, question: str) -> None:
     async with home.house() as whole:
         house = spoilt(whole, question, ZeroDivisionError())

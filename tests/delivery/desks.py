@@ -24,10 +24,13 @@ from kova_auto.core.job import Outcome
 from kova_auto.core.net.http import HttpFailure, HttpRequest, HttpResponse
 from kova_auto.core.run import RunState
 from kova_auto.core.view import DeliveryRow
+from kova_auto.delivery.attempt import Attempts
 from kova_auto.delivery.courier import Courier
+from kova_auto.delivery.gate import Gatekeeper
 from kova_auto.delivery.parcel import Books
 from tests.doubles.clock import HandClock
 from tests.doubles.flaky import FlakyJournal
+from tests.doubles.healths import MemoryHealths
 from tests.support import a_job, a_request, call, replied, ruled, says
 
 SECRET = parse_secret(spell_secret(bytes(range(32))))
@@ -44,6 +47,9 @@ class Desk:
         broken: Endpoints whose secret cannot be had.
         unknown: Endpoints that the settings do not have.
         sent: The endpoint of each request, in order.
+        requests: What was sent to them.
+        kinship: Endpoints that share a credential.
+        formats: Of endpoints that are no `standard` ones.
     """
 
     journal: FlakyJournal = field(default_factory=FlakyJournal)
@@ -52,21 +58,38 @@ class Desk:
     broken: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
     sent: list[str] = field(default_factory=list)
+    requests: list[HttpRequest] = field(default_factory=list)
+    kinship: set[EndpointName] = field(default_factory=set)
+    formats: dict[str, FormatName] = field(default_factory=dict)
+    healths: MemoryHealths = field(default_factory=MemoryHealths)
     goes_on: asyncio.Event = field(default_factory=asyncio.Event)
     bell: asyncio.Event = field(default_factory=asyncio.Event)
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     stirred: asyncio.Event = field(default_factory=asyncio.Event)
 
     def courier(self, worker: str = "one") -> Courier:
+        """Return a courier that begins now: what is not on record it does not know."""
+
         def told(_: RunId) -> None:
             self.stirred.set()
 
-        return Courier(
-            Books(self.journal, self.journal), self.journal, self.clock, self, self.target,
-            lambda text: text.replace("hunter2", "…"), told,
+        gate = Gatekeeper(self.healths, self.kin)
+        books = Books(self.journal, self.journal)
+        made = Attempts(
+            books,
+            self.journal,
+            self.clock,
+            self,
+            gate,
+            self.target,
+            lambda text: text.replace("hunter2", "…"),
             told,
-            worker,
-        )  # fmt: skip
+            told,
+        )
+        return Courier(made, self.journal, worker)
+
+    def kin(self, name: EndpointName) -> set[EndpointName]:
+        return self.kinship | {name} if name in self.kinship else {name}
 
     def target(self, name: EndpointName) -> Target:
         if name in self.unknown:
@@ -75,11 +98,12 @@ class Desk:
         if name in self.broken:
             message = "wanted a secret in env HOOK: found none"
             raise ConfigError(message)
-        return Target(name, FormatName.STANDARD, f"https://{name}.example.org/", (SECRET,))
+        return Target(name, self.formats.get(name, FormatName.STANDARD), f"https://{name}.example.org/", (SECRET,))
 
     async def exchange(self, request: HttpRequest) -> HttpResponse | HttpFailure:
         name = request.url.host.partition(".")[0]
         self.sent.append(name)
+        self.requests.append(request)
         self.stirred.set()
         answer = self.answers.get(name, OK)
         if answer is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from kova_auto.core.errors import JournalBusyError
@@ -12,7 +12,7 @@ from kova_auto.core.event import Event
 from kova_auto.core.ids import RunId
 from kova_auto.core.ports import Agenda, Renewal
 from kova_auto.core.run import RunState
-from kova_auto.core.view import DeliveryRow
+from kova_auto.core.view import DeliveryRow, DueEndpoint
 from tests.doubles.journal import MemoryJournal
 
 
@@ -78,10 +78,14 @@ class FlakyJournal(MemoryJournal):
         return await super().agenda(now, limit)
 
     async def due_deliveries(
-        self, now: datetime, *, run_id: RunId | None = None, without: Collection[str] = (), limit: int = 100
+        self, now: datetime, *, run_id: RunId | None = None, endpoint: str | None = None, limit: int = 100
     ) -> Sequence[DeliveryRow]:
         self._answer("due_deliveries")
-        return await super().due_deliveries(now, run_id=run_id, without=without, limit=limit)
+        return await super().due_deliveries(now, run_id=run_id, endpoint=endpoint, limit=limit)
+
+    async def due_endpoints(self, now: datetime, *, run_id: RunId | None = None) -> Sequence[DueEndpoint]:
+        self._answer("due_endpoints")
+        return await super().due_endpoints(now, run_id=run_id)
 
     def _answer(self, name: str) -> None:
         self.asked[name] += 1

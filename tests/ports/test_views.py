@@ -25,13 +25,13 @@ from kova_auto.core.event import (
     StopRequested,
 )
 from kova_auto.core.fault import Fault
-from kova_auto.core.ids import CallId, DeliveryId, JobName, RunId, blob_hash
+from kova_auto.core.ids import CallId, DeliveryId, EndpointName, JobName, RunId, blob_hash
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ModelReply, TextPart, Usage
 from kova_auto.core.pausing import Pause
 from kova_auto.core.ports import Agenda, Journal, Views
 from kova_auto.core.run import RunState, opened
-from kova_auto.core.view import approval_rows, delivery_rows, run_row, usage_rows
+from kova_auto.core.view import DueEndpoint, approval_rows, delivery_rows, run_row, usage_rows
 from tests.doubles.journal import MemoryJournal
 from tests.ports.conftest import Ports
 from tests.support import a_job, a_request, at, call, ready, replied, ruled, says
@@ -42,9 +42,20 @@ NIGHTLY = JobName("nightly")
 FIRST = CallId("1.1")
 
 
-async def a_run(journal: Journal, run_id: str, *events: Event, clock: str = "06:00:00", **changes: object) -> RunState:
-    """Open a run, take it for a moment, and append facts."""
-    job = a_job(run_id.partition("@")[0], notify=({"endpoint": "ci"},), approval={"when_needed": "suspend"})
+async def a_run(
+    journal: Journal,
+    run_id: str,
+    *events: Event,
+    clock: str = "06:00:00",
+    asked: tuple[str, ...] = (),
+    **changes: object,
+) -> RunState:
+    """Open a run, take it for a moment, and append facts; `asked` are the endpoints that requests go to."""
+    job = a_job(
+        run_id.partition("@")[0],
+        notify=({"endpoint": "ci"},),
+        approval={"when_needed": "suspend", "notify": tuple(asked)},
+    )
     await journal.open(a_request(run_id, job=job, at=at(clock), **changes))
     state = await journal.acquire(RunId(run_id), worker="one", now=at(clock), lease=LEASE)
     assert isinstance(state, RunState)
@@ -313,8 +324,21 @@ async def test_duties_fall_due_oldest_first(journal: Journal, views: Views) -> N
     ]
     assert await views.due_deliveries(at("07:30:00"), limit=1) == list(delivery_rows(old))
     assert await views.due_deliveries(at("07:30:00"), run_id=new.run_id, limit=1) == list(delivery_rows(new))
-    assert await views.due_deliveries(at("07:30:00"), without={"elsewhere"}, limit=1) == list(delivery_rows(old))
-    assert await views.due_deliveries(at("07:30:00"), without={"ci", "elsewhere"}) == []
+    assert await views.due_deliveries(at("07:30:00"), endpoint="ci", limit=1) == list(delivery_rows(old))
+    assert await views.due_deliveries(at("07:30:00"), endpoint="elsewhere") == []
+    assert await views.due_endpoints(at("07:29:59")) == [DueEndpoint(endpoint=EndpointName("ci"), due=2, urgent=0)]
+    assert await views.due_endpoints(at("07:30:00"), run_id=new.run_id) == [
+        DueEndpoint(endpoint=EndpointName("ci"), due=1, urgent=0)
+    ]
+    assert await views.due_endpoints(at("05:00:00"), run_id=RunId("nightly@9")) == []
+
+
+async def test_what_somebody_waits_for_falls_due_before_all_else(journal: Journal, views: Views) -> None:
+    result = await a_run(journal, "nightly@1", ends("06:00:05"))
+    asking = await a_run(journal, "ask@2", *asks(), asked=("ci",))
+
+    assert await views.due_deliveries(at("07:30:00")) == [*delivery_rows(asking), *delivery_rows(result)]
+    assert await views.due_endpoints(at("07:30:00")) == [DueEndpoint(endpoint=EndpointName("ci"), due=2, urgent=1)]
 
 
 async def test_a_duty_is_taken_by_one_until_it_is_given_back_or_its_lease_runs_out(

@@ -77,7 +77,8 @@ def classify(reply: HttpResponse | HttpFailure, judge: Judge, *, now: datetime) 
     asked = result.retry_after_s
     if asked is None and (header := reply.header("retry-after")):
         asked = parse_retry_after(header, now=now)
-    excerpt = one_line(reply.body[:EXCERPT_BYTES].decode("utf-8", "replace"), EXCERPT_BYTES)
+    # Twice what is kept: a secret that the end of it would cut in two is still seen whole by whoever takes it out.
+    excerpt = one_line(reply.body[: 2 * EXCERPT_BYTES].decode("utf-8", "replace"), 2 * EXCERPT_BYTES)
     return replace(result, status=reply.status, retry_after_s=asked, excerpt=excerpt)
 
 
@@ -173,29 +174,23 @@ def next_state(
         now: When the attempt ended, UTC.
     """
     case = _Case(delivery_id, (*past, result.outcome), result, terms, now)
-    asked_s = min(result.retry_after_s or 0, longest_wait_s(interactive=terms.interactive))
     match result.outcome:
-        case AttemptOutcome.DELIVERED:
-            return NextState(DeliveryStatus.DELIVERED, result.detail)
-        case AttemptOutcome.EXPIRED:
-            return NextState(DeliveryStatus.EXPIRED, result.detail)
+        case AttemptOutcome.DELIVERED | AttemptOutcome.EXPIRED:
+            return NextState(DeliveryStatus(result.outcome.value), result.detail)
         case AttemptOutcome.POLICY_BLOCK:
             return case.ended()
-        case AttemptOutcome.BAD_PAYLOAD if result.permanent:
-            return case.ended()
-        case AttemptOutcome.BAD_PAYLOAD if result.outcome in past:
-            return case.ended("; in its plainest form too")
         case AttemptOutcome.BAD_PAYLOAD:
-            return case.again(0, at_once=True)
+            return case.misfit()
         case AttemptOutcome.BAD_ENDPOINT | AttemptOutcome.REDIRECTED:
             return case.refused()
-        case AttemptOutcome.AMBIGUOUS if result.permanent or case.is_doubtful():
+        case AttemptOutcome.AMBIGUOUS if case.is_doubtful():
             return case.ended("; not sent again, because the receiver cannot tell a repeat")
+        case AttemptOutcome.NOT_SENT if case.is_first_unsent():
+            return case.again(0, at_once=True)
         case AttemptOutcome.THROTTLED:
-            state = case.again(asked_s)
-            return replace(state, pause_until=state.next_at or now + timedelta(seconds=asked_s))
+            return case.throttled()
         case AttemptOutcome.NOT_SENT | AttemptOutcome.SERVER_ERROR | AttemptOutcome.AMBIGUOUS:
-            return case.again(max(asked_s, _SLOW_S if result.slow else 0))
+            return case.again(max(case.asked_s, _SLOW_S if result.slow else 0))
         case _:
             assert_never(result.outcome)
 
@@ -211,9 +206,31 @@ class _Case:
     now: datetime
 
     def is_doubtful(self) -> bool:
-        """Say whether it may have arrived as often as it may have."""
+        """Say whether it may have arrived as often as it may have, or once more would do harm."""
         most = self.terms.tries_in_doubt
-        return most is not None and self.done.count(AttemptOutcome.AMBIGUOUS) >= most
+        return self.result.permanent or (most is not None and self.done.count(AttemptOutcome.AMBIGUOUS) >= most)
+
+    def is_first_unsent(self) -> bool:
+        """Say whether nothing was sent for the first time, for a reason that may have passed by now."""
+        return self.done.count(AttemptOutcome.NOT_SENT) == 1 and not self.result.slow
+
+    @property
+    def asked_s(self) -> float:
+        """Return what the receiver asked us to wait, as far as it is heeded."""
+        return min(self.result.retry_after_s or 0, longest_wait_s(interactive=self.terms.interactive))
+
+    def misfit(self) -> NextState:
+        """Say it once more in its plainest form, where that may help."""
+        if self.result.permanent:
+            return self.ended()
+        if AttemptOutcome.BAD_PAYLOAD in self.done[:-1]:
+            return self.ended("; in its plainest form too")
+        return self.again(0, at_once=True)
+
+    def throttled(self) -> NextState:
+        """Wait as long as it asked for, and let all others to the same endpoint wait."""
+        state = self.again(self.asked_s)
+        return replace(state, pause_until=state.next_at or self.now + timedelta(seconds=self.asked_s))
 
     def refused(self) -> NextState:
         """Ask a few times more, far apart; then leave the endpoint alone until a person has looked."""
@@ -225,9 +242,9 @@ class _Case:
     def again(self, at_least_s: float, *, at_once: bool = False) -> NextState:
         """Wait for the next attempt, or give up where there is none in time."""
         schedule_s = [0.0] * len(self.terms.schedule_s) if at_once else self.terms.schedule_s
-        next_at = next_attempt_at(
-            self.delivery_id, len(self.done), now=self.now, at_least_s=at_least_s, schedule_s=schedule_s
-        )
+        # The one that follows at once upon a first failure to send is extra: it takes no place of the schedule.
+        made = len(self.done) - (AttemptOutcome.NOT_SENT in self.done[:-1])
+        next_at = next_attempt_at(self.delivery_id, made, now=self.now, at_least_s=at_least_s, schedule_s=schedule_s)
         if next_at is None:
             return self.ended(f"; {len(self.done)} attempts were made")
         expires_at = self.terms.expires_at
@@ -236,7 +253,8 @@ class _Case:
                 DeliveryStatus.EXPIRED, f"{self.result.detail}; of no use after {expires_at:%Y-%m-%d %H:%M} UTC"
             )
         asked_s = self.result.retry_after_s or 0
-        note = f"; asked to wait {asked_s:.0f} s, waiting {at_least_s:.0f} s" if asked_s > at_least_s > 0 else ""
+        is_parked = asked_s > at_least_s > 0
+        note = f"; parked: it asked to wait {asked_s:.0f} s, and {at_least_s:.0f} s is the most" if is_parked else ""
         return NextState(DeliveryStatus.WAITING, self.result.detail + note, next_at)
 
     def ended(self, why: str = "") -> NextState:

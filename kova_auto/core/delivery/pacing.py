@@ -6,13 +6,16 @@ waits for, so that no request for an approval stands behind results.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Final
+from urllib.parse import urlsplit
 
 from kova_auto.core.delivery.retry import JITTER, jittered_s
+from kova_auto.core.delivery.target import Target
 
 _HAIR: Final = 1e-6  # of a message: what rounding takes away
 
@@ -56,6 +59,12 @@ class Bucket:
 
     left: float
     at: datetime
+
+
+def credential_of(target: Target) -> str:
+    """Return what tells credentials apart: the token at its host, or the address where that is the credential."""
+    host = urlsplit(target.url).netloc
+    return hashlib.sha256(f"{host}\n{target.token or target.url}".encode()).hexdigest()
 
 
 def full(pace: Pace, now: datetime) -> Bucket:

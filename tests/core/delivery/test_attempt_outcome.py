@@ -97,7 +97,7 @@ def test_what_the_receiver_wrote_is_kept_as_one_clean_bounded_line_and_not_shown
     result = judged(answer(500, b"\x1b[31mno\r\n\xff \xe2\x80\xae" + b"x" * 9000))
 
     assert result.excerpt.startswith("no \ufffd xxx")
-    assert len(result.excerpt) <= 2048
+    assert len(result.excerpt) <= 4096
     assert "xxx" not in repr(result) + result.detail
 
 
@@ -178,10 +178,28 @@ def test_delivered_is_delivered() -> None:
     assert after(Is.SERVER_ERROR, Is.DELIVERED) == NextState(DeliveryStatus.DELIVERED, "why")
 
 
-@pytest.mark.parametrize("outcome", [Is.NOT_SENT, Is.SERVER_ERROR, Is.AMBIGUOUS, Is.THROTTLED])
+@pytest.mark.parametrize("outcome", [Is.SERVER_ERROR, Is.AMBIGUOUS, Is.THROTTLED])
 def test_what_may_pass_is_tried_by_the_schedule(outcome: AttemptOutcome) -> None:
     for made in range(1, len(SCHEDULE_S)):
         assert SCHEDULE_S[made] * 0.8 <= waits_s(after(*[outcome] * made)) <= SCHEDULE_S[made] * 1.2
+
+
+def test_what_could_not_be_sent_is_tried_once_more_at_once_and_then_by_the_schedule() -> None:
+    assert after(Is.NOT_SENT) == NextState(DeliveryStatus.WAITING, "why", NOW)
+    for made in range(1, len(SCHEDULE_S)):
+        waited = waits_s(after(*[Is.NOT_SENT] * (made + 1)))
+        assert SCHEDULE_S[made] * 0.8 <= waited <= SCHEDULE_S[made] * 1.2
+    assert after(*[Is.NOT_SENT] * 11) == NextState(DeliveryStatus.DEAD, "why; 11 attempts were made")
+
+
+@pytest.mark.parametrize("outcome", [Is.SERVER_ERROR, Is.AMBIGUOUS, Is.THROTTLED])
+def test_only_what_left_nothing_behind_is_tried_again_at_once(outcome: AttemptOutcome) -> None:
+    assert waits_s(after(outcome)) > 0
+    assert waits_s(after(Is.NOT_SENT, outcome)) > 0
+
+
+def test_a_schedule_of_one_attempt_allows_no_second_at_once() -> None:
+    assert after(Is.NOT_SENT, terms=Terms(tries_in_doubt=None, schedule_s=())).status is DeliveryStatus.DEAD
 
 
 def test_a_delivery_whose_attempts_are_used_up_is_dead() -> None:
@@ -240,7 +258,8 @@ def test_a_wait_past_the_cap_is_cut_and_said(terms: Terms, hours: int) -> None:
     state = after(Is.THROTTLED, retry_after_s=172_800, terms=terms)
 
     assert state.next_at == NOW + timedelta(hours=hours)
-    assert state.detail == f"why; asked to wait 172800 s, waiting {hours * 3600} s"
+    assert state.pause_until == state.next_at
+    assert state.detail == f"why; parked: it asked to wait 172800 s, and {hours * 3600} s is the most"
 
 
 def test_what_would_come_too_late_is_expired_now() -> None:
