@@ -20,6 +20,7 @@ from kova_auto.core.patience import following
 from kova_auto.core.repetition import TOO_OFTEN, circle
 from kova_auto.core.retrying import begins_again_at
 from kova_auto.core.run import CallState, RunState
+from kova_auto.core.starting import missed_start
 from kova_auto.core.stop_reason import StopReason
 
 CONTINUATIONS = 3  # of a reply that the output limit cut off
@@ -184,6 +185,8 @@ def _next_step(state: RunState, now: datetime) -> Step:
         return _stopping(state, state.stop.outcome, state.stop.reason)
     if state.request.blocked:
         return _stopping(state, Outcome.BLOCKED, state.request.blocked)
+    if too_late := missed_start(state, now):
+        return _stopping(state, Outcome.CANCELLED, too_late)
     if state.awaited:
         return AwaitWorkspace(state.awaited.holder)
     if reached := _given_up(state) or limits.always(state, now):

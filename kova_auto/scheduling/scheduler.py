@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final, Protocol
@@ -29,6 +30,7 @@ from kova_auto.scheduling.lateness import Lateness
 from kova_auto.scheduling.means import Means
 from kova_auto.scheduling.resting import Rests
 from kova_auto.scheduling.roster import Roster, Scheduled
+from kova_auto.scheduling.starting import Starting
 from kova_auto.scheduling.triggering import OVERLOOKED, Occurred, after_ends, at_start, is_startup
 from kova_auto.scheduling.triggers import Calendars
 from kova_auto.scheduling.waiting import Waiting
@@ -60,7 +62,8 @@ class Scheduler:
             catch_up: How gently jobs catch up with what was missed.
             calendars: Of the settings.
         """
-        self._means = means
+        self._unbegun = Starting(means)
+        self._means = means = replace(means, opening=self._unbegun.opening)
         self._roster = Roster(book, means.ledger, calendars)
         self._waiting = Waiting(means, self._roster)
         self._lateness = Lateness(means, self._roster)
@@ -106,7 +109,7 @@ class Scheduler:
         await self._at_start(fresh)
         if pending := await self._means.ledger.pending():
             looks.append(await self._waiting.look(pending, (await self._look_at_rests()).paused))
-        looks.append(await self._lateness.look())
+        looks += [await self._unbegun.look(), await self._lateness.look()]
         unsettled = self._again or self._starting or self._unsettled
         looks += [self._roster.next_at(), self._means.clock.now() + AGAIN if unsettled else None]
         return min((at for at in looks if at), default=None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kova_auto.core.errors import ConfigError
-from kova_auto.core.event import RunFinished, RunRequested
+from kova_auto.core.event import RunAcquired, RunFinished, RunRequested
 from kova_auto.core.ids import JobName, RunId, run_id
 from kova_auto.core.job import Job, Outcome
 from kova_auto.core.ledger import Occurrence
@@ -71,6 +71,11 @@ class Desk:
 
     async def runs(self) -> list[str]:
         return [row.run_id for row in reversed(await self.journal.runs())]
+
+    async def begin(self, clock: str, name: str = NIGHTLY) -> None:
+        """Have a worker take the run of an instant."""
+        state = await self.journal.load(run_id(JobName(name), at(clock)))
+        await self.journal.append(state, RunAcquired(at=self.clock.now(), epoch=state.epoch + 1, worker="one"))
 
     async def finish(
         self, clock: str, name: str = NIGHTLY, *, pauses: str = "", outcome: Outcome = Outcome.DONE

@@ -86,7 +86,8 @@ async def told(desk: Desk) -> list[str]:
 
 async def notices(desk: Desk, alert_id: str) -> list[ScheduleNotice]:
     """Return what is told by an alert."""
-    return [fact.notice for fact in await desk.journal.alert(RunId(alert_id)) if isinstance(fact, AlertRaised)]
+    raised = [fact.notice for fact in await desk.journal.alert(RunId(alert_id)) if isinstance(fact, AlertRaised)]
+    return [notice for notice in raised if isinstance(notice, ScheduleNotice)]
 
 
 NOTIFIES = '[[notify]]\nendpoint = "ci"\nwhen = ["failed"]\n[[notify]]\nendpoint = "ops"\nwhen = "recovery"\n'
