@@ -22,6 +22,7 @@ from kova_auto.core.day import day_is_spent, say_spent
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.event import Origin, RunRequested
 from kova_auto.core.ids import JobName, RunId, requested_run_id, run_id
+from kova_auto.core.inputs import misfit
 from kova_auto.core.job import Job, Notify
 from kova_auto.core.policy import policy_of
 from kova_auto.core.ports import Clock
@@ -95,10 +96,12 @@ class Opening:
             inputs, chain = {}, Chain(lacks=str(exc))
         if chain.scripted and not job.allow_scripted:
             chain = Chain(lacks=_UNASKED)
-        opened = self._event(found, job, chain, inputs, Origin.SCHEDULE)
+        is_hook = job.schedule is not None and job.schedule.webhook is not None
+        opened = self._event(found, job, chain, inputs, Origin.WEBHOOK if is_hook else Origin.SCHEDULE)
         spent = await self.past.spent_usd(job, now)
         instants = {"nominal_at": nominal_at, "due_at": due_at or nominal_at, "next_at": _next_at(job, nominal_at)}
         tainted_by = given.get(TAINTED, "") if "parent_answer" in job.inputs else ""
+        tainted_by = f"webhook {job.name}" if is_hook else tainted_by
         return opened.model_copy(update={**instants, "day_spent_usd": spent, "tainted_by": tainted_by})
 
     async def of_request(self, ask: RunAsk) -> RunRequested:
@@ -200,7 +203,7 @@ def inputs_of(job: Job, given: Mapping[str, str]) -> dict[str, str]:
     """Return the value of every input that the job declares.
 
     Raises:
-        ConfigError: One is missing, too long, or not declared.
+        ConfigError: One is missing, does not fit, or is not declared.
     """
     if unknown := sorted(given.keys() - job.inputs.keys()):
         declared = ", ".join(sorted(job.inputs)) or "none"
@@ -212,8 +215,7 @@ def inputs_of(job: Job, given: Mapping[str, str]) -> dict[str, str]:
         if value is None:
             message = "it has no default and no value was given"
             raise ConfigError(message, path=job.path, key=f"inputs.{name}", hint=f"--input {name}=VALUE")
-        if len(value) > declared_input.max_length:
-            message = f"wanted at most {declared_input.max_length} characters, found {len(value)}"
-            raise ConfigError(message, path=job.path, key=f"inputs.{name}")
+        if wrong := misfit(declared_input, value):
+            raise ConfigError(wrong, path=job.path, key=f"inputs.{name}")
         values[name] = value
     return values

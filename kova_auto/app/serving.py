@@ -9,6 +9,7 @@ from collections.abc import Awaitable
 from datetime import timedelta
 
 from kova_auto.app.house import House
+from kova_auto.app.ingress import ingress
 from kova_auto.core.delivery.document import count
 from kova_auto.core.errors import JournalBusyError, JournalError, UnknownRunError
 from kova_auto.core.event import RunRequested
@@ -45,6 +46,7 @@ async def serve(house: House, stop: asyncio.Event, *, drain: timedelta = DRAIN) 
     await _sweep(house)
     book, alarm = _book(house), AlarmClock(longest=house.settings.max_sleep)
     scheduler = _scheduler(house, book)
+    listen = ingress(house, book, alarm.rang.set)
     engine = Embedded(house.store.views, house.clock, house.bells)
     alarm.start()
     work = Ear.WORK
@@ -59,6 +61,8 @@ async def serve(house: House, stop: asyncio.Event, *, drain: timedelta = DRAIN) 
             asyncio.create_task(house.courier.serve(bell, stop), name="deliveries"),
             asyncio.create_task(_filler(house).serve(gap, stop), name="backfills"),
         ]
+        if listen:
+            loops.append(asyncio.create_task(listen(stop), name="ingress"))
         try:
             await _until_stopped(loops, stop)
         finally:
@@ -102,7 +106,14 @@ def _scheduler(house: House, book: JobBook) -> Scheduler:
     return Scheduler(
         book,
         Means(
-            store.ledger, store.views, store.journal, house.clock, _opening(house), house.bells.work, house.bells.asked
+            store.ledger,
+            store.views,
+            store.journal,
+            house.clock,
+            _opening(house),
+            house.bells.work,
+            house.bells.asked,
+            hooks=store.hooks,
         ),
         catch_up=gently,
         calendars=settings.calendar_dates,

@@ -26,6 +26,7 @@ from kova_auto.core.approval.network import Network
 from kova_auto.core.duration import Duration
 from kova_auto.core.secret import SecretRef
 from kova_auto.core.value import Value
+from kova_auto.core.webhook_source import WebhookSource
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 
@@ -77,6 +78,36 @@ class Exclude(Table):
     calendars: tuple[str, ...] = ()
 
 
+class WebhookTable(Table):
+    """Say whose requests start a job, and what of them it is given.
+
+    Attributes:
+        secret: Proves who sent a request; several while one takes the place of another.
+        events: What must have happened, as the sender calls it; empty for anything.
+        actors: Who must have done it; empty for anybody.
+        event: JSON pointer to what happened; None where the source says it of itself.
+        actor: JSON pointer to who did it; likewise.
+        header: Of `token`: holds the token; None for `Authorization: Bearer`.
+        map: JSON pointers into the body, by the input that each fills.
+        max_bytes: Of a body.
+    """
+
+    source: WebhookSource
+    secret: SecretRef | tuple[SecretRef, ...]
+    events: tuple[str, ...] = ()
+    actors: tuple[str, ...] = ()
+    event: str | None = None
+    actor: str | None = None
+    header: str | None = None
+    map: dict[str, str] = Field(default_factory=dict)
+    max_bytes: StrictInt = Field(default=1_048_576, ge=1024, le=26_214_400)
+
+    @property
+    def secrets(self) -> tuple[SecretRef, ...]:
+        """Return the references, the newest first."""
+        return (self.secret,) if isinstance(self.secret, SecretRef) else self.secret
+
+
 class ScheduleTable(Table):
     """Say when a job runs: exactly one of `cron`, `every`, `at`, `on`, `after`, `webhook`."""
 
@@ -85,7 +116,7 @@ class ScheduleTable(Table):
     at: Moment | tuple[Moment, ...] | None = None
     on: Literal["startup"] | None = None
     after: tuple[After, ...] | None = None
-    webhook: str | None = None
+    webhook: WebhookTable | None = None
     timezone: str | None = None
     anchor: Moment | None = None
     start: Moment | None = None
@@ -169,10 +200,22 @@ class Permissions(Table):
 
 
 class Input(Table):
-    """Declare one input of the prompt; without a default it must be given."""
+    """Declare one input of the prompt; without a default it must be given.
+
+    Attributes:
+        one_of: It must be one of these; empty for anything.
+        pattern: Regular expression that the whole of it must match.
+        min: Of an `int`.
+        max: Of an `int`.
+    """
 
     default: str | None = None
+    type: Literal["text", "int"] = "text"
     max_length: StrictInt = Field(default=200, ge=1, le=100_000)
+    one_of: tuple[str, ...] = ()
+    pattern: str | None = None
+    min: StrictInt | None = None
+    max: StrictInt | None = None
     description: str = ""
 
 

@@ -333,5 +333,6 @@ def replace(state: S, **changes: object) -> S:
 
 def opened(event: RunRequested) -> RunState:
     """Return the state of a run that has only been asked for; what a webhook brought is nobody's word."""
-    tainted_by = "the webhook that began this run" if event.origin is Origin.WEBHOOK else event.tainted_by
+    is_outside = event.origin is Origin.WEBHOOK
+    tainted_by = event.tainted_by or ("the webhook that began this run" if is_outside else "")
     return RunState(request=event, day_before_usd=event.day_spent_usd, tainted_by=tainted_by)

@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kova_auto.core.approval.levels import Mode
-from kova_auto.core.job import Context, JobFile, ScheduleTable
+from kova_auto.core.job import Context, JobFile
 
 
 def unsupported(job: JobFile) -> Iterator[tuple[str, str]]:
     """Yield each such key with what it may be today."""
-    if job.schedule:
-        yield from _schedule(job.schedule)
     yield from _modes(job)
     yield from _extras(job)
-
-
-def _schedule(table: ScheduleTable) -> Iterator[tuple[str, str]]:
-    if table.webhook is not None:
-        yield "schedule.webhook", "today a schedule is cron, every, at, on or after"
 
 
 def _modes(job: JobFile) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,8 @@ from typing import assert_never
 from kova_auto.core.approval.adjudicate import adjudicate
 from kova_auto.core.approval.levels import Ruling, Verdict
 from kova_auto.core.approval.policy import policy_hash
-from kova_auto.core.context.prompt import Surroundings, render_prompt, system_prompt
+from kova_auto.core.context.outside import prompt_of
+from kova_auto.core.context.prompt import Surroundings, system_prompt
 from kova_auto.core.errors import ConfigError, JournalError
 from kova_auto.core.event import (
     CallAdjudicated,
@@ -124,7 +125,7 @@ def _context(state: RunState, world: World, notices: tuple[str, ...]) -> Context
         scheduled_for=request.nominal_at,
         notices=notices,
     )
-    prompt = world.redact(render_prompt(state.job.prompt, request.inputs))
+    prompt = world.redact(prompt_of(request))
     return ContextAssembled(
         at=scene.now,
         system=system_prompt(state.job.mode, place, attended=request.level is not None),

@@ -9,6 +9,7 @@ from kova_auto.core.approval.hosts import check_host
 from kova_auto.core.approval.network import check_entry
 from kova_auto.core.approval.rules import check_rule
 from kova_auto.core.context.prompt import inputs_named
+from kova_auto.core.inputs import misdeclared
 from kova_auto.core.toml.complaints import did_you_mean
 from kova_auto.core.toml.places import Key
 from kova_auto.core.tool_names import check_tool_name
@@ -52,9 +53,8 @@ def check_inputs(draft: Draft, prompt: str) -> None:
         if not _INPUT.fullmatch(name):
             message = f"wanted a name of letters, digits and _ that begins with a letter, found {name!r}"
             draft.problems.add(("inputs", name), message)
-        if field.default is not None and len(field.default) > field.max_length:
-            message = f"wanted at most max_length = {field.max_length} characters, found {len(field.default)}"
-            draft.problems.add(("inputs", name, "default"), message)
+        for key, message in misdeclared(field):
+            draft.problems.add(("inputs", name, key), message)
     if unknown := sorted(inputs_named(prompt) - declared.keys()):
         named = ", ".join(f"{{{{ inputs.{name} }}}}" for name in unknown)
         hint = did_you_mean(unknown[0], tuple(declared)) or f'[inputs] with {unknown[0]} = "…" declares one'

@@ -26,6 +26,7 @@ from kova_auto.scheduling.checks import (
 )
 from kova_auto.scheduling.dependencies import dependency_errors
 from kova_auto.scheduling.draft import Draft, read_draft
+from kova_auto.scheduling.hook_checks import check_webhook, settled_webhook
 from kova_auto.scheduling.parts import Parts, read_parts
 from kova_auto.scheduling.triggers import Calendars
 from kova_auto.settings.text import absolute
@@ -56,6 +57,7 @@ def load_job(
     parts = read_parts(draft)
     check_name(draft)
     check_schedule(draft, timezone, calendars)
+    check_webhook(draft)
     check_inputs(draft, parts.prompt)
     check_models(draft)
     check_permissions(draft)
@@ -63,7 +65,9 @@ def load_job(
     if endpoints is not None:
         check_endpoints(draft, endpoints)
     draft.problems.raise_any()
-    return _job(draft, parts, timezone)
+    job = _job(draft, parts, timezone)
+    draft.problems.raise_any()
+    return job
 
 
 def load_jobs(
@@ -169,14 +173,15 @@ def _job(draft: Draft, parts: Parts, timezone: str) -> Job:
         "schema_text": parts.schema_text,
         "permissions": parts.permissions,
         "env": parts.env,
-        "schedule": _in_zone(draft.file.schedule, timezone),
+        "schedule": _in_zone(draft, draft.file.schedule, timezone),
         "bounds_money": bool(draft.file.limits.model_fields_set & IN_MONEY),
     }
     # Every value is checked already; to do it again would mean to build the model a second time, at each start.
     return Job.model_construct(**{**said, **resolved})
 
 
-def _in_zone(schedule: ScheduleTable | None, timezone: str) -> ScheduleTable | None:
-    if schedule is None or schedule.timezone is not None:
-        return schedule
-    return schedule.model_copy(update={"timezone": timezone})
+def _in_zone(draft: Draft, schedule: ScheduleTable | None, timezone: str) -> ScheduleTable | None:
+    if schedule is None:
+        return None
+    webhook = settled_webhook(draft, schedule.webhook) if schedule.webhook else None
+    return schedule.model_copy(update={"timezone": schedule.timezone or timezone, "webhook": webhook})

@@ -13,6 +13,7 @@ from typing import Final, Protocol
 from kova_auto.core.errors import KovaError
 from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import JobName, RunId
+from kova_auto.core.inbound.hook import Hooks
 from kova_auto.core.job import Job
 from kova_auto.core.ledger import Ledger
 from kova_auto.core.ports import Journal, SteadyClock, Views
@@ -82,6 +83,7 @@ class Means:
         opening: Returns the event that opens a run.
         ring: Wakes the engine, once runs were opened.
         asked: Wakes whoever performs a run that was asked to stop.
+        hooks: Keeps the requests of webhooks; None where none can come.
     """
 
     ledger: Ledger
@@ -92,6 +94,7 @@ class Means:
     ring: Callable[[], None]
     asked: Callable[[RunId], None]
     grumbles: Grumbles = field(default_factory=Grumbles)
+    hooks: Hooks | None = None
 
 
 def schedule_hash(job: Job) -> str:

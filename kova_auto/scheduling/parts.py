@@ -41,7 +41,7 @@ def read_parts(draft: Draft) -> Parts:
         script_text=_script(draft),
         schema_text=_schema(draft),
         permissions=file.permissions.model_copy(update=roots),
-        env={name: _secret(draft, ("env", name), reference) for name, reference in file.env.items()},
+        env={name: read_reference(draft, ("env", name), reference) for name, reference in file.env.items()},
     )
 
 
@@ -87,7 +87,7 @@ def _roots(draft: Draft, key: Key, written: Sequence[str], workspace: Path) -> t
     return tuple(found)
 
 
-def _secret(draft: Draft, key: Key, reference: SecretRef) -> SecretRef:
+def read_reference(draft: Draft, key: Key, reference: SecretRef) -> SecretRef:
     """Return the reference, a file's path made absolute."""
     if reference.file is None:
         return reference

@@ -72,6 +72,13 @@ class Roster:
         entry = self._book.entries.get(name)
         return entry is not None and entry.job is None
 
+    def heeds_no_requests(self, name: JobName) -> bool:
+        """Say whether a job is gone for certain, or is not started by a webhook any more."""
+        if self._stale:
+            return False
+        entry = self._book.entries.get(name)
+        return entry is None or (entry.job is not None and not (entry.job.schedule and entry.job.schedule.webhook))
+
     async def refresh(self, now: datetime) -> list[Scheduled]:
         """Read what has changed, let new schedules begin now, and return those that began, or were found at the start.
 

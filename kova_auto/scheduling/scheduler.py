@@ -16,6 +16,7 @@ from typing import Final, Protocol
 
 from kova_auto.core.errors import KovaError
 from kova_auto.core.ids import JobName, RunId
+from kova_auto.core.inbound.hook import HookRequest
 from kova_auto.core.ledger import Occurrence
 from kova_auto.core.pausing import PAUSED
 from kova_auto.core.schedule.occurrences import Plan, plan
@@ -25,6 +26,7 @@ from kova_auto.scheduling import resting
 from kova_auto.scheduling.book import JobBook
 from kova_auto.scheduling.catching_up import CatchUp, Gate
 from kova_auto.scheduling.claiming import Claim, gated, write
+from kova_auto.scheduling.hooked import asked_for, let_go
 from kova_auto.scheduling.jumps import Jumps
 from kova_auto.scheduling.lateness import Lateness
 from kova_auto.scheduling.means import Means
@@ -107,6 +109,7 @@ class Scheduler:
         looks = [await self._catch_up()]
         await self._after_others(fresh, now)
         await self._at_start(fresh)
+        looks += [self._means.clock.now() + AGAIN] if await self._on_request() else []
         if pending := await self._means.ledger.pending():
             looks.append(await self._waiting.look(pending, (await self._look_at_rests()).paused))
         looks += [await self._unbegun.look(), await self._lateness.look()]
@@ -234,6 +237,30 @@ class Scheduler:
             scheduled = self._roster.get(name)
             if scheduled is None or await self._occur(scheduled, None):
                 self._starting.discard(name)
+
+    async def _on_request(self) -> bool:
+        """Open the runs that requests from outside ask for, one after the other; say whether some are left."""
+        hooks = self._means.hooks
+        requests = await hooks.waiting() if hooks else ()
+        settled: list[HookRequest] = []
+        for request in requests:
+            with self._means.grumbles.about(request.job, self._means.clock.now()):
+                settled += [request] if await self._answer(request) else []
+        if hooks:
+            await hooks.settle(settled)
+        return len(settled) < len(requests)
+
+    async def _answer(self, request: HookRequest) -> bool:
+        """Claim what a request asks for; say whether that is done."""
+        if self._roster.heeds_no_requests(request.job):
+            await let_go(self._means, request)
+            return True
+        scheduled = self._roster.get(request.job)
+        cursor = await self._means.ledger.cursor(scheduled.name, scheduled.key) if scheduled else None
+        if scheduled is None or cursor is None:
+            return False
+        self._pending = await self._means.ledger.pending()  # The request before this one may wait now.
+        return await self._claim(scheduled, cursor, asked_for(scheduled, request, cursor, self._means.clock.now()))
 
     async def _occur(self, scheduled: Scheduled, trigger: AfterTrigger | None) -> bool:
         """Claim what no clock implied; say whether there is nothing left to be claimed."""

@@ -13,7 +13,7 @@ from kova_auto.core.schedule.occurrences import LATER, OUTSIDE, SKIP, WINDOW, Du
 from kova_auto.core.schedule.overlap import EXPIRED
 from kova_auto.core.schedule.parents import ParentEnd, Ready, ready
 from kova_auto.core.schedule.startup import why_suppressed
-from kova_auto.core.schedule.triggers import AfterTrigger, StartupTrigger
+from kova_auto.core.schedule.triggers import AfterTrigger, StartupTrigger, WebhookTrigger
 from kova_auto.core.view import RunRow
 from kova_auto.scheduling.claiming import Given
 from kova_auto.scheduling.means import TAINTED, Means
@@ -110,8 +110,11 @@ async def _given(means: Means, one: Ready) -> tuple[tuple[str, str], ...]:
 
 
 async def given_at(means: Means, scheduled: Scheduled, nominal_at: datetime) -> tuple[tuple[str, str], ...]:
-    """Return what the run of an instant is told of its parents' ends, where that has waited since; else nothing."""
+    """Return what the run of an instant is told of its parents' ends, or was asked with, where that has waited."""
     trigger = scheduled.timetable.trigger
+    if isinstance(trigger, WebhookTrigger):
+        request = await means.hooks.at(scheduled.name, nominal_at) if means.hooks else None
+        return request.given if request else ()
     if not isinstance(trigger, AfterTrigger):
         return ()
     rows = await means.views.ended(scheduled.begun_at)

@@ -30,6 +30,7 @@ from kova_auto.core.schedule.triggers import (
     ParentEnding,
     StartupTrigger,
     Trigger,
+    WebhookTrigger,
     parse_at,
     parse_bound,
 )
@@ -52,7 +53,7 @@ _LOOK_FROM: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def trigger_of(job: JobFile, first_seen_at: datetime | None = None) -> Trigger | None:
-    """Return what fires a job; None for one that is only run by hand, or by a webhook.
+    """Return what fires a job; None for one that is only run by hand.
 
     Args:
         job: Whose schedule it is.
@@ -73,7 +74,7 @@ def trigger_of(job: JobFile, first_seen_at: datetime | None = None) -> Trigger |
 def timetable_of(
     job: Job, first_seen_at: datetime | None = None, calendars: Calendars | None = None
 ) -> Timetable | None:
-    """Return when a job falls due; None for one that is only run by hand, or by a webhook.
+    """Return when a job falls due; None for one that is only run by hand.
 
     Args:
         job: Whose schedule it is.
@@ -137,6 +138,8 @@ class ScheduleReading:
             return AtTrigger(self._instants(table.at))
         if table.after is not None:
             return AfterTrigger(self._parents(table.after))
+        if table.webhook is not None:
+            return WebhookTrigger(table.webhook.source, table.webhook.events, table.webhook.actors)
         return StartupTrigger() if table.on is not None else None
 
     def timetable(self, job: str) -> Timetable | None:

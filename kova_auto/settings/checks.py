@@ -15,6 +15,7 @@ from kova_auto.core.schedule.zone import parse_zone
 from kova_auto.core.toml.complaints import REFERENCE_FORMS, complaints
 from kova_auto.core.toml.places import Key
 from kova_auto.core.toml.problems import Problems
+from kova_auto.settings.ingress import ingress_problems
 from kova_auto.settings.model import EndpointTable, ProviderTable, SettingsFile
 
 _STAND_IN = "not-resolved-yet"
@@ -27,6 +28,12 @@ def check_settings(file: SettingsFile, problems: Problems[SettingsError]) -> Non
         parse_zone(file.timezone)
     except ConfigError as exc:
         problems.pass_on(("timezone",), exc)
+    for key, wrong in ingress_problems(file.ingress):
+        problems.pass_on(("ingress", key), wrong)
+    for index, name in enumerate(file.alerts):
+        if name not in file.endpoints:
+            known = ", ".join(sorted(file.endpoints)) or "none"
+            problems.add(("alerts", index), f"wanted an endpoint, found {name}", f"the settings have {known}")
     for name, provider in file.providers.items():
         _check_provider(name, provider, problems)
     for name, endpoint in file.endpoints.items():

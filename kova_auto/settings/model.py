@@ -15,6 +15,7 @@ from kova_auto.core.job import Moment, Name
 from kova_auto.core.provider import Auth, Dialect, ModelFacts, ProviderName, WireProtocol
 from kova_auto.core.secret import SecretRef
 from kova_auto.core.value import Value
+from kova_auto.settings.ingress import IngressTable
 
 Resolve = Callable[[SecretRef], str]
 
@@ -138,6 +139,7 @@ class SettingsFile(Value):
     providers: dict[ProviderName, ProviderTable] = Field(default_factory=dict)
     endpoints: dict[Name, EndpointTable] = Field(default_factory=dict)
     calendars: dict[Name, CalendarTable] = Field(default_factory=dict)
+    ingress: IngressTable = Field(default_factory=IngressTable)
 
     @property
     def secrets(self) -> tuple[tuple[str, SecretRef], ...]:

@@ -14,6 +14,7 @@ from kova_auto.store.alerts import SqlAlerts
 from kova_auto.store.backfills import SqlBackfills
 from kova_auto.store.database import Database
 from kova_auto.store.healths import SqlHealths
+from kova_auto.store.hooks import SqlHooks
 from kova_auto.store.journal import Guard, SqlJournal
 from kova_auto.store.ledger import SqlLedger
 from kova_auto.store.postgres import PostgresDatabase
@@ -33,6 +34,7 @@ class Store:
     backfills: SqlBackfills
     healths: SqlHealths
     alerts: SqlAlerts
+    hooks: SqlHooks
     database: Database
 
     async def end_leases(self, now: datetime) -> None:
@@ -69,8 +71,8 @@ def open_store(place: str | Path, *, create: bool, guard: Guard = str) -> Store:
     """
     database = _database(place, create=create)
     ledger, backfills = SqlLedger(database, guard), SqlBackfills(database)
-    healths, alerts = SqlHealths(database), SqlAlerts(database, guard)
-    return Store(SqlJournal(database, guard), SqlViews(database), ledger, backfills, healths, alerts, database)
+    healths, alerts, hooks = SqlHealths(database, guard), SqlAlerts(database, guard), SqlHooks(database, guard)
+    return Store(SqlJournal(database, guard), SqlViews(database), ledger, backfills, healths, alerts, hooks, database)
 
 
 def _database(place: str | Path, *, create: bool) -> Database:

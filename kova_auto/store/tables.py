@@ -37,6 +37,7 @@ HOLDING = text("holds <> ''")
 OWED = text("status IN ('pending', 'waiting')")
 PENDING = text("status = 'pending'")
 WAITING = text("status = 'waiting'")
+ACCEPTED = text("status = 'accepted'")
 EXPECTED = text("expect_at IS NOT NULL AND late_at IS NULL")
 OVERDUE = text("expect_at IS NOT NULL AND late_at IS NOT NULL AND recovered_at IS NULL")
 
@@ -326,6 +327,31 @@ class EndpointRecord(Record, table=True):
     probe_at: datetime | None = Field(sa_type=Instant)
 
 
+class HookRequestRecord(Record, table=True):
+    """Hold a `HookRequest`: of a sender's id there is one for each job, and one of each of a job's instants."""
+
+    __tablename__ = "hook_request"
+    __table_args__ = (
+        Index("ix_hook_request_job_received_at", "job", "received_at", unique=True),
+        Index("ix_hook_request_job_digest", "job", "digest"),
+        Index("ix_hook_request_hook_id", "hook_id"),
+        Index("ix_hook_request_received_at", "received_at"),
+        Index("ix_hook_request_accepted", "received_at", sqlite_where=ACCEPTED, postgresql_where=ACCEPTED),
+    )
+
+    job: str = Field(sa_type=Id, primary_key=True)
+    source: str = Field(sa_type=Id, primary_key=True)
+    delivery_id: str = Field(sa_type=Id, primary_key=True)
+    hook_id: str = Field(sa_type=Id)
+    digest: str = Field(sa_type=Id)
+    received_at: datetime = Field(sa_type=Instant)
+    event: str = Field(sa_type=Text)
+    actor: str = Field(sa_type=Text)
+    status: str = Field(sa_type=Text)
+    why: str = Field(sa_type=Text)
+    inputs: str = Field(sa_type=Text)
+
+
 def _table(record: type[Record]) -> Table:
     return METADATA.tables[str(record.__tablename__)]
 
@@ -344,3 +370,4 @@ START = _table(ServiceStartRecord)
 MARK = _table(JobMarkRecord)
 BACKFILL = _table(BackfillRecord)
 ENDPOINT = _table(EndpointRecord)
+HOOK = _table(HookRequestRecord)

@@ -67,7 +67,6 @@ def test_a_default_that_is_written_out_is_not_named() -> None:
 @pytest.mark.parametrize(
     ("key", "fields"),
     [
-        ("schedule.webhook", {"schedule": {"webhook": "push"}}),
         ("mode", {"mode": "goal"}),
         ("mode", {"mode": "plan"}),
         ("goal.criteria", {"goal": {"criteria": ["it is green"]}}),

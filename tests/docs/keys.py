@@ -62,7 +62,7 @@ def _tables(annotation: object) -> list[type[BaseModel]]:
     """Return the one table that an annotation means, alone or as a list; texts beside it make it a value."""
     parts = [part for part in _parts(annotation) if part is not type(None)]
     models = [part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)]
-    return models if len(models) == len(parts) and models != [SecretRef] else []
+    return models if len(models) == len(parts) and set(models) != {SecretRef} else []
 
 
 def _parts(annotation: object) -> list[object]:

@@ -19,7 +19,7 @@ from tests.docs.pages import bare, codes, tables
 
 HEAD = ["Key", "Default", "May be", "Means"]
 MODELS = [("docs/jobs.md", JobFile), ("docs/settings.md", SettingsFile)]
-# One job that asks for everything that this version refuses; a schedule takes one kind at a time.
+# One job that asks for everything that this version refuses.
 EVERYTHING = """
 prompt = "Look around."
 mode = "goal"
@@ -31,8 +31,6 @@ goal = { criteria = ["done"] }
 agents = { allow = ["x"] }
 mcp = { servers = ["x"] }
 context = { memory = ["job"], skills = ["x"], attachments = ["x"] }
-[schedule]
-webhook = "x"
 """
 
 

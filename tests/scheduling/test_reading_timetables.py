@@ -77,8 +77,21 @@ def test_a_schedule_without_any_of_it_is_its_trigger_alone() -> None:
     )
 
 
-def test_a_job_that_no_clock_and_no_job_makes_run_has_no_timetable() -> None:
-    assert [timetable_of(job()), timetable_of(job(webhook="x", start="2026-01-01"))] == [None, None]
+def test_a_job_that_only_a_person_makes_run_has_no_timetable() -> None:
+    assert timetable_of(job()) is None
+
+
+def test_bounds_and_exclusions_are_laid_over_what_no_clock_implies() -> None:
+    hook = {"source": "github", "secret": {"env": "A"}}
+    found = timetable_of(job(webhook=hook, start="2026-12-01", exclude={"weekdays": ["SAT"]}))
+
+    assert found is not None
+    assert [found.covers(datetime(2026, 11, 30, tzinfo=UTC)), found.covers(datetime(2026, 12, 1, tzinfo=UTC))] == [
+        False,
+        True,
+    ]
+    assert found.next_nominal(datetime(2026, 12, 1, tzinfo=UTC)) is None
+    assert found.why_excluded(datetime(2026, 12, 5, tzinfo=UTC)) == "excluded: weekday SAT"
 
 
 def test_where_the_settings_are_not_known_a_calendar_excludes_nothing() -> None:

@@ -19,10 +19,13 @@ from kova_auto.core.schedule.triggers import (
     ParentEnding,
     StartupTrigger,
     Trigger,
+    WebhookTrigger,
 )
+from kova_auto.core.webhook_source import WebhookSource
 from kova_auto.scheduling.triggers import trigger_of
 
 BERLIN = ZoneInfo("Europe/Berlin")
+GITHUB = {"source": "github", "secret": {"env": "A"}, "events": ["push"]}
 
 
 def job(**schedule: object) -> Job:
@@ -51,7 +54,7 @@ def job(**schedule: object) -> Job:
             {"after": [{"job": "fetch"}, {"job": "build", "on": "any", "within": "6h"}]},
             AfterTrigger((Parent("fetch"), Parent("build", ParentEnding.ANY, timedelta(hours=6)))),
         ),
-        ({"webhook": "x"}, None),
+        ({"webhook": GITHUB}, WebhookTrigger(WebhookSource.GITHUB, ("push",))),
         ({}, None),
     ],
     ids=["cron", "every", "anchor", "at", "startup", "after", "webhook", "by hand"],

@@ -21,11 +21,22 @@ from kova_auto.core.schedule.triggers import (
     ParentEnding,
     StartupTrigger,
     Trigger,
+    WebhookTrigger,
 )
 from kova_auto.core.schedule.words import listing
+from kova_auto.core.webhook_source import WebhookSource
 
 _SHOWN: Final = 3
 _ENDED: Final = {ParentEnding.SUCCESS: "succeeded", ParentEnding.FAILURE: "failed", ParentEnding.ANY: "ended"}
+
+_SENDERS: Final = {
+    WebhookSource.GITHUB: "GitHub",
+    WebhookSource.SLACK: "Slack",
+    WebhookSource.STANDARD: "who has the signing secret",
+    WebhookSource.STRIPE: "Stripe",
+    WebhookSource.GITLAB: "GitLab",
+    WebhookSource.TOKEN: "who has the token",
+}
 
 
 def sentence(when: Trigger | Timetable) -> str:
@@ -44,6 +55,8 @@ def sentence(when: Trigger | Timetable) -> str:
             return "whenever the service starts"
         case AfterTrigger(parents):
             return f"after {_say_parents(parents)}"
+        case WebhookTrigger():
+            return _say_webhook(when)
         case _:
             assert_never(when)
 
@@ -105,6 +118,12 @@ def _say_parents(parents: tuple[Parent, ...]) -> str:
         haste = f" (within {say_duration(within)})" if within and not shared else ""
         words.append(f"{listing([parent.job for parent in alike])} {has} {_ENDED[ending]}{haste}")
     return f"{listing(words)}, within {say_duration(shared)}" if shared else listing(words)
+
+
+def _say_webhook(when: WebhookTrigger) -> str:
+    what = listing(_shortened(list(when.events)), "or") if when.events else "a request"
+    who = f" by {listing(_shortened(list(when.actors)), 'or')}" if when.actors else ""
+    return f"whenever {_SENDERS[when.source]} sends {what}{who}"
 
 
 def _shortened(words: list[str], noun: str = "") -> list[str]:

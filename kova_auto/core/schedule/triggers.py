@@ -18,6 +18,7 @@ from kova_auto.core.errors import ConfigError
 from kova_auto.core.schedule.cron import Cron
 from kova_auto.core.schedule.search import between, newest
 from kova_auto.core.schedule.zone import resolve
+from kova_auto.core.webhook_source import WebhookSource
 
 SHORTEST_EVERY: Final = timedelta(seconds=5)
 COUNT_CAP: Final = 1_000
@@ -103,7 +104,21 @@ class AfterTrigger:
     parents: tuple[Parent, ...]
 
 
-Trigger = CronTrigger | EveryTrigger | AtTrigger | StartupTrigger | AfterTrigger
+@dataclass(frozen=True, slots=True)
+class WebhookTrigger:
+    """Fire when somebody outside sends a request that can be believed: no clock implies that.
+
+    Attributes:
+        events: What must have happened; empty for anything.
+        actors: Who must have done it; empty for anybody.
+    """
+
+    source: WebhookSource
+    events: tuple[str, ...] = ()
+    actors: tuple[str, ...] = ()
+
+
+Trigger = CronTrigger | EveryTrigger | AtTrigger | StartupTrigger | AfterTrigger | WebhookTrigger
 
 
 class Backlog(NamedTuple):
@@ -127,7 +142,7 @@ def next_fire(trigger: Trigger, after: datetime) -> datetime | None:
                 return None
         case AtTrigger(instants):
             return min((instant.astimezone(UTC) for instant in instants if instant > after), default=None)
-        case StartupTrigger() | AfterTrigger():
+        case StartupTrigger() | AfterTrigger() | WebhookTrigger():
             return None
         case _:
             assert_never(trigger)

@@ -17,8 +17,10 @@ from kova_auto.core.schedule.triggers import (
     Parent,
     ParentEnding,
     StartupTrigger,
+    WebhookTrigger,
 )
 from kova_auto.core.schedule.zone import parse_zone
+from kova_auto.core.webhook_source import WebhookSource
 from tests.core.schedule.schedule_oracle import utc
 from tests.core.schedule.timetables import excluding, timetable
 
@@ -185,3 +187,22 @@ def test_the_zone_of_modifiers_is_named_where_the_trigger_has_none() -> None:
     assert sentence(timetable(StartupTrigger(), start="2026-07-01T00:00", zone="UTC")) == (
         "whenever the service starts, from 1 July 2026, UTC"
     )
+
+
+@pytest.mark.parametrize(
+    ("trigger", "said"),
+    [
+        (WebhookTrigger(WebhookSource.GITHUB), "whenever GitHub sends a request"),
+        (
+            WebhookTrigger(WebhookSource.GITHUB, ("push", "release.published"), ("ada", "bob")),
+            "whenever GitHub sends push or release.published by ada or bob",
+        ),
+        (WebhookTrigger(WebhookSource.TOKEN), "whenever who has the token sends a request"),
+        (
+            WebhookTrigger(WebhookSource.STRIPE, ("a", "b", "c", "d", "e")),
+            "whenever Stripe sends a, b, c or 2 more",
+        ),
+    ],
+)
+def test_who_starts_it_from_outside_is_said(trigger: WebhookTrigger, said: str) -> None:
+    assert sentence(trigger) == said

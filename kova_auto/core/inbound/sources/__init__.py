@@ -1,0 +1,1 @@
+"""One file for each kind of sender: what it signs, and where it says what happened."""
