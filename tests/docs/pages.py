@@ -8,6 +8,7 @@ A mark is a comment on the line before a fenced block; each block has one:
     <!-- job -->                a job file;  <!-- part of a job -->  a piece of one
     <!-- settings -->           a settings file, or a piece of one
     <!-- picture -->            nothing to execute
+    <!-- recorded: FORMAT -->   what an endpoint of this format is sent; `tests/core/delivery/recorded.py` writes it
     <!-- not run: WHY -->       a command that no test can execute
 """
 

@@ -14,7 +14,7 @@ from tests.docs.terminal import environment
 
 MARKS = {
     *("run", "output", "run beside", "output beside", "file", "job", "part of a job", "settings"),
-    *("picture", "not run"),
+    *("picture", "not run", "recorded"),
 }
 BY_TEST = "README.md"  # its commands run in a copy of the repository: test_readme
 

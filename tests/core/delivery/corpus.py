@@ -113,7 +113,7 @@ def corpus() -> tuple[tuple[str, Notice], ...]:
 
 def _text(dice: random.Random) -> str:
     """Return a text that somebody might have meant, or not."""
-    return "".join(_parts(dice))[: dice.choice((200, 800, 2000, 5000, LONGEST))]
+    return "".join(_parts(dice))[: dice.choice((200, 800, 2000, 5000, LONGEST))].rstrip("\u200d")
 
 
 def _parts(dice: random.Random) -> Iterator[str]:
