@@ -32,6 +32,9 @@ Send an endpoint a test, outside of every run, and say what it answered.
 
 With --as OUTCOME it is the report of a run that ended so, marked as a test. Exits with 1 if it was not delivered.
 """
+_SCHEMA = """\
+Write what is sent in the format standard as an OpenAPI 3.1 document, or the JSON Schema of one type of event.
+"""
 
 
 @app.command("list", help=_LIST)
@@ -91,3 +94,16 @@ def send_test(
     say(f"{name}: {word}: {one_line(told.detail, 400)}")
     if not told.delivered:
         raise typer.Exit(FAILED)
+
+
+@app.command("schema", help=_SCHEMA)
+def schema(
+    kind: Annotated[str, typer.Option("--type", metavar="TYPE", help="As kova.run.failed.", show_default=False)] = "",
+) -> None:
+    """Write what a receiver needs to check what it is sent."""
+    from kova_auto.core.delivery.schema import event_schema, event_types, openapi
+
+    if kind and kind not in event_types():
+        msg = f"wanted {', '.join(event_types())}, found {kind}"
+        raise typer.BadParameter(msg, param_hint="--type")
+    say_json(event_schema(kind) if kind else openapi())
