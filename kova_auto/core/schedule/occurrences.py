@@ -100,6 +100,10 @@ def plan(timetable: Timetable, cursor: datetime, now: datetime, policy: Policy) 
     if cursor >= now:
         return Plan(cursor)
     until = timetable.due_until(cursor, now)
+    if (first := timetable.next_nominal(cursor)) is None or first > until:
+        return Plan(cursor)
+    if (usual := _usual(timetable, first, until, now, policy)) is not None:
+        return Plan(first, (usual,))
     wanted = _wanted(timetable, cursor, until, now, policy)
     due: list[Due] = []
     for nominal in wanted:
@@ -109,6 +113,15 @@ def plan(timetable: Timetable, cursor: datetime, now: datetime, policy: Policy) 
     why = LATER if wanted else SKIP if policy.missed == "skip" else OUTSIDE
     due += _left_out(timetable, cursor, until, why)
     return Plan((due[-1].until_at or due[-1].nominal_at) if due else cursor, tuple(due))
+
+
+def _usual(timetable: Timetable, first: datetime, until: datetime, now: datetime, policy: Policy) -> Due | None:
+    """Return the first instant where it is the only one, open and in time: it runs, whatever is said of misses."""
+    due_at = timetable.due_at(first)
+    if now - due_at > grace(policy) or timetable.why_excluded(first):
+        return None
+    following = timetable.next_nominal(first)
+    return Due(first, OccurrenceStatus.RAN, due_at=due_at) if following is None or following > until else None
 
 
 def _wanted(
