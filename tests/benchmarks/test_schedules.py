@@ -19,8 +19,8 @@ from tests.support import ROOT
 pytestmark = pytest.mark.bench
 
 BURST = 1_000
-PATIENCE_S = 120
-"""So long APScheduler's persistent store may take to be filled: 100,000 jobs would be a matter of many minutes."""
+PATIENCE_S = 60
+"""So long APScheduler's persistent store may take to be filled, by the clock: 100,000 jobs are a matter of hours."""
 SUBJECTS = {
     "ours": "ours on SQLite: a row, a run and its first fact for each",
     "decides": "ours, deciding alone: nothing is written",
@@ -57,7 +57,7 @@ def ratios(name: str, ours: Cost, other: Cost) -> str:
     return f"  {name:32} load {each:.2f}, memory {memory:.2f}, due job {ours.due_s / other.due_s:.2f}, {late}"
 
 
-@pytest.mark.parametrize(("many", "rounds"), [(10_000, 2), (100_000, 1)])
+@pytest.mark.parametrize(("many", "rounds"), [(10_000, 1), (100_000, 1)])
 def test_many_schedules_cost_little(many: int, rounds: int) -> None:
     found: dict[str, list[Cost]] = {name: [] for name in SUBJECTS}
     for _ in range(rounds):
