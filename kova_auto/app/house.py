@@ -101,7 +101,16 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
     books = Books(store.journal, store.alerts)
     gate = Gatekeeper(store.healths, endpoints.kin)
     attempts = Attempts(
-        books, store.views, clock, exchange, gate, endpoints.target, vault.redact, bells.told, bells.asked
+        books,
+        store.views,
+        clock,
+        exchange,
+        gate,
+        endpoints.target,
+        vault.redact,
+        bells.told,
+        bells.asked,
+        wardens=settings.alerts,
     )
     courier = Courier(attempts, store.views, worker)
     server = Discovery(providers, clock) if settings.discover else nobody

@@ -1,4 +1,4 @@
-"""What endpoints are told of a job's schedule without a run that tells it: it may be just the run that did not come.
+"""What endpoints are told without a run that tells it: that the run itself did not come, or that an endpoint is down.
 
 An alert is a list of facts, as a run is: it is raised, and then told to one endpoint after the other. It is written in
 the transaction that makes it true, and its id is derived from what it says, so that nobody is told twice.
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC
 from functools import cache, reduce
 from typing import Annotated, Final, Literal, Protocol
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from kova_auto.core.delivery.notice import ScheduleNotice
+from kova_auto.core.delivery.notice import EndpointNotice, ScheduleNotice
 from kova_auto.core.errors import IllegalEventError, UnknownEventError
 from kova_auto.core.fact import Fact
 from kova_auto.core.ids import DeliveryId, EndpointName, JobName, RunId, delivery_id, run_id
@@ -23,6 +24,9 @@ from kova_auto.core.view import DeliveryRow, delivery_row
 
 RAISED_AT: Final = 1
 """Position of the fact that raises an alert; every duty is about it."""
+
+
+AlertNotice = ScheduleNotice | EndpointNotice
 
 
 class AlertRaised(Fact):
@@ -37,7 +41,7 @@ class AlertRaised(Fact):
     alert_id: RunId
     job: JobName
     endpoints: tuple[EndpointName, ...]
-    notice: ScheduleNotice
+    notice: AlertNotice = Field(discriminator="kind")
 
 
 Telling = DeliveryStarted | DeliveryFinished | DeliveryRequeued
@@ -58,12 +62,16 @@ class AlertState:
         return self.raised.alert_id
 
 
-def alert_id(notice: ScheduleNotice) -> RunId:
-    """Return the id of the one alert that says this of a job's instant; no run has one like it."""
-    return RunId(f"{run_id(JobName(notice.job), notice.nominal_at)}/{notice.what}")
+def alert_id(notice: AlertNotice) -> RunId:
+    """Return the id of the one alert that says this of a job's instant, or of an endpoint's trouble; no run has it."""
+    if isinstance(notice, ScheduleNotice):
+        return RunId(f"{run_id(JobName(notice.job), notice.nominal_at)}/{notice.what}")
+    # One for all that fails in a row; what fails while all else is taken is a trouble of its own.
+    since = f"{notice.since.astimezone(UTC):%Y%m%dT%H%M%SZ}" if notice.since else notice.delivery_id
+    return RunId(f"{notice.endpoint}@{since}/{notice.what}")
 
 
-def alert(notice: ScheduleNotice, endpoints: Iterable[str]) -> AlertRaised:
+def alert(notice: AlertNotice, endpoints: Iterable[str]) -> AlertRaised:
     """Return the fact that raises an alert."""
     names = tuple(map(EndpointName, dict.fromkeys(endpoints)))
     key = alert_id(notice)

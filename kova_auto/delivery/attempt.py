@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kova_auto.core.delivery.health import Gate
 from kova_auto.core.delivery.outcome import EXCERPT_BYTES, AttemptOutcome, AttemptResult, NextState, next_state
 from kova_auto.core.delivery.target import Target
 from kova_auto.core.delivery.text import one_line
+from kova_auto.core.delivery.trouble import Attempted, endpoints_of
 from kova_auto.core.errors import ConfigError, UnknownEndpointError
 from kova_auto.core.event import DeliveryFinished, DeliveryStarted
 from kova_auto.core.ids import RunId
@@ -36,6 +37,7 @@ class Attempts:
         redact: Takes configured secrets out of what is sent.
         told: Called after each fact, so that who follows the run sees it.
         asked: Called in its place where the run itself may go on now: a request for an approval came to nothing.
+        wardens: Endpoints that are told of the trouble of any other.
     """
 
     books: Books
@@ -47,6 +49,7 @@ class Attempts:
     redact: Callable[[str], str]
     told: Callable[[RunId], None]
     asked: Callable[[RunId], None]
+    wardens: tuple[str, ...] = ()
 
     async def make(self, row: DeliveryRow) -> int:
         """Make one attempt, or settle what needs none; return how many were made."""
@@ -108,7 +111,10 @@ class Attempts:
         """Write down what came of an attempt, and what it means for the endpoint."""
         state = self._next_state(duty, result, target)
         await self._finish(duty, result, state)
-        await self.gate.record(duty.owed.endpoint, result, state, self.clock.now())
+        others = (*self.wardens, *endpoints_of(duty.state))
+        result = replace(result, detail=self.redact(result.detail))
+        attempted = Attempted(duty.owed.id, duty.state, result, state, self.clock.now(), others)
+        await self.gate.record(duty.owed.endpoint, attempted)
         return state
 
     async def _expire(self, duty: Duty, why: str) -> None:

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from kova_auto.core.delivery.format import Wish
-from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult, NextState
+from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult
 from kova_auto.core.delivery.payload import render
 from kova_auto.core.delivery.sample import sample_notice
 from kova_auto.core.errors import JournalError
 from kova_auto.core.ids import DeliveryId, EndpointName, RunId
 from kova_auto.core.job import Outcome
-from kova_auto.core.owed import Cause, DeliveryStatus
+from kova_auto.core.owed import Cause
 from kova_auto.core.ports import Views
 from kova_auto.core.view import DeliveryRow
 from kova_auto.delivery.attempt import Attempts
@@ -99,8 +99,7 @@ class Courier:
         message = render(target.format, sample_notice(name, outcome, now), Wish(delivery_id, options=target.options))
         result = await send(made.exchange, target, message, delivery_id=delivery_id, now=now)
         if result.outcome is AttemptOutcome.DELIVERED:
-            state = NextState(DeliveryStatus.DELIVERED, result.detail)
-            await made.gate.record(name, result, state, made.clock.now())
+            await made.gate.taken(name, made.clock.now())
         return result
 
     async def _pass(self, bell: asyncio.Event, stop: asyncio.Event) -> timedelta:

@@ -6,19 +6,34 @@ not: how fast a receiver was spoken to, and that a setting has to be mended.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from kova_auto.core.delivery.health import Gate, Health, Healths, Standing, after_attempt, asked_for, paused, standing
-from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult, NextState
+from kova_auto.core.delivery.health import (
+    Gate,
+    Health,
+    Healths,
+    Raising,
+    Standing,
+    after_attempt,
+    asked_for,
+    nothing,
+    paused,
+    recovered,
+    standing,
+)
+from kova_auto.core.delivery.outcome import AttemptOutcome
 from kova_auto.core.delivery.pacing import PACES, Bucket, credential_of, full, take
 from kova_auto.core.delivery.target import Target
+from kova_auto.core.delivery.trouble import Attempted, alerts_of, marked, recovery, trouble
 from kova_auto.core.ids import EndpointName
 from kova_auto.core.owed import PUT_OFF, URGENT
 from kova_auto.core.view import DeliveryRow
 
+LOG = logging.getLogger(__name__)
 UNTIL_MENDED = timedelta(minutes=1)
 BRIEF, SHORT = timedelta(seconds=60), timedelta(minutes=10)
 Kin = Callable[[EndpointName], Iterable[EndpointName]]
@@ -49,7 +64,7 @@ class Gatekeeper:
 
     def standing(self, name: EndpointName, now: datetime) -> Standing:
         """Return whether something may be sent to an endpoint."""
-        return standing(self._known.get(name, Health(endpoint=name)), now)
+        return standing(self._health(name), now)
 
     def passes(self, row: DeliveryRow, now: datetime) -> bool:
         """Say whether a duty may be taken up: for an attempt, because its time is over, or to be put off."""
@@ -95,18 +110,45 @@ class Gatekeeper:
         instants = (*gates, *self._held.values(), *self._quiet.values())
         return [instant for instant in instants if instant and instant > now]
 
-    async def record(self, name: EndpointName, result: AttemptResult, state: NextState, now: datetime) -> None:
-        """Write down what came of an attempt; all that share the credential are left alone where one was told to.
+    async def record(self, name: EndpointName, attempted: Attempted) -> None:
+        """Write down what came of an attempt; others are told of trouble, and left alone where they share a credential.
 
         Raises:
             JournalError: It cannot be written.
         """
-        await self._change(name, partial(after_attempt, result=result, state=state, now=now))
+        attempted = replace(attempted, others=self._others(name, attempted))
+        result, state, now = attempted.result, attempted.state, attempted.at
+
+        def how(before: Health) -> Health:
+            return marked(before, after_attempt(before, result, state, now), attempted)
+
+        before, after = await self._change(name, how, partial(alerts_of, attempted=attempted))
+        _say(before, after)
         if result.outcome is not AttemptOutcome.THROTTLED or state.pause_until is None:
             return
         for other in set(self.kin(name)) - {name}:
             why = f"it shares a credential with {name}: {state.detail}"
             await self._change(other, partial(paused, until=state.pause_until, why=why))
+
+    def _others(self, name: EndpointName, attempted: Attempted) -> tuple[str, ...]:
+        """Return who is told of trouble: nobody who has the same trouble, and nobody who hears nothing now."""
+        health, now = self._health(name), attempted.at
+        after = after_attempt(health, attempted.result, attempted.state, now)
+        if not attempted.others or not trouble(health, after, attempted):
+            return ()
+        same = {*self.kin(name), name}
+        heard = [other for other in map(EndpointName, attempted.others) if other not in same]
+        return tuple(other for other in heard if self.standing(other, now).gate is not Gate.DISABLED)
+
+    async def taken(self, name: EndpointName, now: datetime) -> None:
+        """Write down that an endpoint has taken a test: whoever was told of its trouble hears that it is over.
+
+        Raises:
+            JournalError: It cannot be written.
+        """
+        self._held.pop(name, None)
+        before, after = await self._change(name, partial(recovered, now=now), partial(recovery, now=now))
+        _say(before, after)
 
     async def ask(self, name: EndpointName, now: datetime) -> None:
         """Let an endpoint be tried that is paused or disabled, because a person wants it.
@@ -117,9 +159,30 @@ class Gatekeeper:
         self._held.pop(name, None)
         await self._change(name, partial(asked_for, now=now))
 
-    async def _change(self, name: EndpointName, how: Callable[[Health], Health]) -> tuple[Health, Health]:
-        before, self._known[name] = await self.healths.change(name, how)
+    def _health(self, name: EndpointName) -> Health:
+        return self._known.get(name, Health(endpoint=name))
+
+    async def _change(
+        self, name: EndpointName, how: Callable[[Health], Health], raising: Raising = nothing
+    ) -> tuple[Health, Health]:
+        before, self._known[name] = await self.healths.change(name, how, raising)
         return before, self._known[name]
+
+
+def _say(before: Health, after: Health) -> None:
+    """Say in the log what nobody else may be told of."""
+    name = after.endpoint
+    if after.disabled_at and not before.disabled_at:
+        told = f"; told to {after.told}" if after.told else "; no other endpoint is told of it"
+        LOG.error(
+            "endpoint %s is disabled: %s%s; once it is mended: kova-auto endpoints test %s",
+            name,
+            after.disabled_why,
+            told,
+            name,
+        )
+    elif before.disabled_at and not after.disabled_at:
+        LOG.info("endpoint %s takes deliveries again", name)
 
 
 def _passes_soon(standing: Standing, now: datetime, soon: timedelta) -> bool:

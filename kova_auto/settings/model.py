@@ -124,6 +124,7 @@ class SettingsFile(Value):
     """Hold what a settings file says, with every default filled in.
 
     Attributes:
+        alerts: Endpoints that are told of the trouble of any other, whichever job it comes from.
         discover: `auto` looks for a server of models on this machine, where no provider is configured for it.
     """
 
@@ -135,6 +136,7 @@ class SettingsFile(Value):
     catch_up_per_start: StrictInt = Field(default=5, ge=1, le=1000)
     catch_up_spacing: Duration = Field(default=timedelta(seconds=15), ge=timedelta(0), le=timedelta(hours=1))
     max_sleep: Duration = Field(default=timedelta(seconds=30), gt=timedelta(0), le=timedelta(minutes=10))
+    alerts: tuple[Name, ...] = ()
     discover: StrictBool = True
     providers: dict[ProviderName, ProviderTable] = Field(default_factory=dict)
     endpoints: dict[Name, EndpointTable] = Field(default_factory=dict)

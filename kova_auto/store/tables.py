@@ -325,6 +325,7 @@ class EndpointRecord(Record, table=True):
     disabled_why: str = Field(sa_type=Text)
     gone: bool
     probe_at: datetime | None = Field(sa_type=Instant)
+    told: str = Field(sa_type=Text)
 
 
 class HookRequestRecord(Record, table=True):

@@ -50,6 +50,7 @@ class Desk:
         requests: What was sent to them.
         kinship: Endpoints that share a credential.
         formats: Of endpoints that are no `standard` ones.
+        wardens: Endpoints that hear of the trouble of any other.
     """
 
     journal: FlakyJournal = field(default_factory=FlakyJournal)
@@ -61,11 +62,15 @@ class Desk:
     requests: list[HttpRequest] = field(default_factory=list)
     kinship: set[EndpointName] = field(default_factory=set)
     formats: dict[str, FormatName] = field(default_factory=dict)
+    wardens: tuple[str, ...] = ()
     healths: MemoryHealths = field(default_factory=MemoryHealths)
     goes_on: asyncio.Event = field(default_factory=asyncio.Event)
     bell: asyncio.Event = field(default_factory=asyncio.Event)
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     stirred: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.healths.alerts = self.journal._alerts
 
     def courier(self, worker: str = "one") -> Courier:
         """Return a courier that begins now: what is not on record it does not know."""
@@ -85,6 +90,7 @@ class Desk:
             lambda text: text.replace("hunter2", "…"),
             told,
             told,
+            self.wardens,
         )
         return Courier(made, self.journal, worker)
 

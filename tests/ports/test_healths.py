@@ -30,6 +30,7 @@ SICK = Health(
     disabled_why="410",
     gone=True,
     probe_at=NOW + timedelta(days=1),
+    told="team",
 )
 
 

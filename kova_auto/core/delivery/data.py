@@ -12,7 +12,15 @@ from typing import Final
 from pydantic import JsonValue
 
 from kova_auto.core.delivery.format import encode
-from kova_auto.core.delivery.notice import ApprovalNotice, EndpointTest, Notice, RunReport, ScheduleNotice
+from kova_auto.core.delivery.notice import (
+    ApprovalNotice,
+    Digest,
+    EndpointNotice,
+    EndpointTest,
+    Notice,
+    RunReport,
+    ScheduleNotice,
+)
 from kova_auto.core.delivery.text import border, one_line
 from kova_auto.core.delivery.thin import counts, thin_data
 
@@ -26,6 +34,8 @@ LONG: Final[Mapping[type[Notice], str]] = {
     RunReport: "answer",
     ApprovalNotice: "arguments",
     ScheduleNotice: "reason",
+    EndpointNotice: "reason",
+    Digest: "text",
     EndpointTest: "text",
 }
 """The one long text of each notice; it gets what room the rest leaves."""

@@ -7,7 +7,16 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import assert_never
 
-from kova_auto.core.delivery.notice import SCRIPTED, ApprovalNotice, EndpointTest, Notice, RunReport, ScheduleNotice
+from kova_auto.core.delivery.notice import (
+    SCRIPTED,
+    ApprovalNotice,
+    Digest,
+    EndpointNotice,
+    EndpointTest,
+    Notice,
+    RunReport,
+    ScheduleNotice,
+)
 from kova_auto.core.delivery.text import one_line
 from kova_auto.core.job import Outcome
 
@@ -57,6 +66,10 @@ def describe(notice: Notice) -> Document:
             return _approval(notice)
         case ScheduleNotice():
             return _schedule(notice)
+        case EndpointNotice():
+            return _endpoint(notice)
+        case Digest():
+            return _digest(notice)
         case EndpointTest():
             return Document(
                 title=f"Test of the endpoint {notice.endpoint}",
@@ -179,6 +192,56 @@ def _schedule(notice: ScheduleNotice) -> Document:
         facts=tuple((label, value) for label, value in facts if value),
         commands=(*explained, *shown),
         footer=(f"job {notice.job}", *([SCRIPTED] if notice.scripted else [])),
+    )
+
+
+_TROUBLES = {
+    "disabled": "nothing is sent there any more",
+    "undelivered": "a delivery was given up",
+    "untrusted": "its certificate cannot be trusted, so nothing is sent",
+    "recovered": "it takes deliveries again",
+}
+
+
+def _endpoint(notice: EndpointNotice) -> Document:
+    is_good, name = notice.what == "recovered", one_line(notice.endpoint, 60)
+    what = f"{notice.what}: {_TROUBLES[notice.what]}"
+    facts = (
+        ("Why", one_line(notice.reason, 300)),
+        ("Failing since", spell_instant(notice.since) if notice.since else ""),
+        ("Failed attempts", f"{notice.failures}" if notice.failures else ""),
+        ("Job", one_line(notice.job, 60)),
+        ("Run", one_line(notice.run_id, 200)),
+        ("Tried again", spell_instant(notice.probe_at) if notice.probe_at else ""),
+    )
+    mend = [f"kova-auto endpoints test {name}"] if notice.what in {"disabled", "untrusted"} else []
+    return Document(
+        title=f"Endpoint {name}: {what}",
+        status=Status.GOOD if is_good else Status.BAD,
+        summary=one_line(notice.reason or what, 200),
+        facts=tuple((label, value) for label, value in facts if value),
+        commands=(
+            "kova-auto endpoints list",
+            *mend,
+            f"kova-auto deliveries list --endpoint {name}",
+            f"kova-auto deliveries retry --all-dead --endpoint {name}",
+        ),
+        footer=(f"delivery {notice.delivery_id}",) if notice.delivery_id else (),
+    )
+
+
+def _digest(digest: Digest) -> Document:
+    said = ", ".join(f"{number} {outcome.replace('_', ' ')}" for outcome, number in digest.outcomes.items())
+    is_good = digest.outcomes.keys() <= {Outcome.DONE, Outcome.NOTHING_TO_REPORT}
+    stretch = f"{spell_instant(digest.since)} to {spell_instant(digest.until)}"
+    return Document(
+        title=f"{digest.count} more results: {said}",
+        status=Status.GOOD if is_good else Status.BAD,
+        summary=f"Too many at once for a message each; from {stretch}.",
+        facts=(("Ended", stretch),),
+        body_markdown=digest.text,
+        commands=(f"kova-auto deliveries list --endpoint {one_line(digest.endpoint, 60)}",),
+        footer=((SCRIPTED,) if digest.scripted else ()),
     )
 
 

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, Protocol
 
+from kova_auto.core.alert import AlertRaised
 from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult, NextState
 from kova_auto.core.ids import EndpointName
 from kova_auto.core.value import Value
@@ -36,6 +37,7 @@ class Health(Value):
         disabled_why: What it did last.
         gone: It said that it is gone for good: nobody probes.
         probe_at: When one delivery may try whether it is back.
+        told: The endpoints that were told of its trouble, with commas between them.
     """
 
     endpoint: EndpointName
@@ -49,6 +51,7 @@ class Health(Value):
     disabled_why: str = ""
     gone: bool = False
     probe_at: datetime | None = None
+    told: str = ""
 
 
 class Gate(StrEnum):
@@ -95,7 +98,7 @@ def after_attempt(health: Health, result: AttemptResult, state: NextState, now: 
         now: When it ended, UTC.
     """
     if result.outcome is AttemptOutcome.DELIVERED:
-        return Health(endpoint=health.endpoint, last_success_at=now)
+        return recovered(health, now)
     if result.outcome in _BLAMELESS:
         return health
     since = health.failing_since or now
@@ -122,6 +125,11 @@ def paused(health: Health, until: datetime, why: str) -> Health:
     return health.model_copy(update={"paused_until": until, "paused_why": why})
 
 
+def recovered(health: Health, now: datetime) -> Health:
+    """Return an endpoint that has taken something: what it did before is forgotten."""
+    return Health(endpoint=health.endpoint, last_success_at=now)
+
+
 def enabled(health: Health) -> Health:
     """Return an endpoint that a person has looked at: what it did before is forgotten."""
     return Health(endpoint=health.endpoint, last_success_at=health.last_success_at)
@@ -139,16 +147,27 @@ def _disabled(health: Health, why: str, now: datetime, *, gone: bool) -> Health:
     return health.model_copy(update=changes)
 
 
+Raising = Callable[[Health, Health], Sequence[AlertRaised]]
+
+
+def nothing(_before: Health, _after: Health) -> Sequence[AlertRaised]:
+    """Raise no alert."""
+    return ()
+
+
 class Healths(Protocol):
     """Keep how endpoints are doing."""
 
     async def every(self) -> Sequence[Health]:
         """Return what is known of endpoints, by name; of one that nothing was ever sent to, nothing is."""
 
-    async def change(self, endpoint: EndpointName, how: Callable[[Health], Health]) -> tuple[Health, Health]:
+    async def change(
+        self, endpoint: EndpointName, how: Callable[[Health], Health], raising: Raising = nothing
+    ) -> tuple[Health, Health]:
         """Write what is to be known of an endpoint from now on; return it as it was and as it is, in one transaction.
 
         Args:
             endpoint: Its name.
-            how: Takes what is known now; it may be asked more than once.
+            how: Takes what is known now; it may be asked more than once, and so may the next.
+            raising: Takes what was known and what is, and returns the alerts that are raised with it.
         """

@@ -215,5 +215,77 @@ class ScheduleNotice(Value):
         return f"kova.schedule.{self.what}"
 
 
-Notice = RunReport | ApprovalNotice | ScheduleNotice | EndpointTest
+class EndpointNotice(Value):
+    """Tell other endpoints that one of them is in trouble, or that it takes things again.
+
+    Attributes:
+        what: `disabled`: nothing is sent there any more; `undelivered`: something was given up; `untrusted`: its
+            certificate is not to be believed, so that nothing is sent; `recovered`: it has taken something since.
+        since: When the first of the attempts failed that have failed in a row; None where its last one was good.
+        failures: How many they are.
+        reason: What it did last.
+        delivery_id: What was being delivered.
+        run_id: Of the run that owes it, or of the alert.
+        job: Of the run.
+        probe_at: When one delivery tries whether it is back; None where none does.
+    """
+
+    kind: Literal["endpoint_notice"] = "endpoint_notice"
+    what: Literal["disabled", "undelivered", "untrusted", "recovered"]
+    endpoint: Text
+    happened_at: AwareDatetime
+    since: AwareDatetime | None = None
+    failures: int = 0
+    reason: Text = ""
+    delivery_id: Text = ""
+    run_id: Text = ""
+    job: Text = ""
+    probe_at: AwareDatetime | None = None
+    scripted: bool = False
+
+    @property
+    def at(self) -> datetime:
+        """Return when what is told happened."""
+        return self.happened_at
+
+    @property
+    def type(self) -> str:
+        """Return the dotted name that a receiver selects by."""
+        return f"kova.endpoint.{self.what}"
+
+
+class Digest(Value):
+    """Tell of many results in one message: each of its own would have been too many at once.
+
+    Attributes:
+        count: How many runs have ended.
+        since: When the first of them did.
+        until: When the last did.
+        text: A line of Markdown for each, as far as there is room; what did not go well comes first.
+        scripted: A script was played in all of them.
+    """
+
+    kind: Literal["digest"] = "digest"
+    endpoint: Text
+    count: int
+    since: AwareDatetime
+    until: AwareDatetime
+    outcomes: dict[Outcome, int]
+    text: Text
+    run_id: Text = ""
+    job: Text = ""
+    scripted: bool = False
+
+    @property
+    def at(self) -> datetime:
+        """Return when what is told happened."""
+        return self.until
+
+    @property
+    def type(self) -> str:
+        """Return the dotted name that a receiver selects by."""
+        return "kova.run.digest"
+
+
+Notice = RunReport | ApprovalNotice | ScheduleNotice | EndpointNotice | Digest | EndpointTest
 NOTICE: TypeAdapter[Notice] = TypeAdapter(Annotated[Notice, Field(discriminator="kind")])

@@ -11,7 +11,16 @@ from typing import Final
 from pydantic import JsonValue
 
 from kova_auto.core.delivery.document import describe
-from kova_auto.core.delivery.notice import SCRIPTED, ApprovalNotice, EndpointTest, Notice, RunReport, ScheduleNotice
+from kova_auto.core.delivery.notice import (
+    SCRIPTED,
+    ApprovalNotice,
+    Digest,
+    EndpointNotice,
+    EndpointTest,
+    Notice,
+    RunReport,
+    ScheduleNotice,
+)
 
 KEPT: Final[Mapping[type[Notice], frozenset[str]]] = {
     RunReport: frozenset(
@@ -27,6 +36,10 @@ KEPT: Final[Mapping[type[Notice], frozenset[str]]] = {
     ScheduleNotice: frozenset(
         {"what", "job", "nominal_at", "count", "expected_at", "noticed_at", "late_s", "became", "run_id", "scripted"}
     ),
+    EndpointNotice: frozenset(
+        {"what", "endpoint", "happened_at", "since", "failures", "delivery_id", "run_id", "job", "probe_at"}
+    ),
+    Digest: frozenset({"endpoint", "count", "since", "until", "outcomes", "scripted"}),
     EndpointTest: frozenset({"endpoint", "sent_at"}),
 }  # fmt: skip
 """Of each kind of notice, the fields that are sent; the others are texts, or may hold some."""

@@ -18,7 +18,13 @@ from kova_auto.core.delivery.data import THIN, Data, fitted
 from kova_auto.core.delivery.format import Form, Format, Rendered, Sealed, Wish, posted
 from kova_auto.core.delivery.formats.standard import signed, spell_time
 from kova_auto.core.delivery.limits import LIMITS
-from kova_auto.core.delivery.notice import EndpointTest, Notice, ScheduleNotice
+from kova_auto.core.delivery.notice import (
+    Digest,
+    EndpointNotice,
+    EndpointTest,
+    Notice,
+    ScheduleNotice,
+)
 from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult
 from kova_auto.core.delivery.target import Target
 from kova_auto.core.net.http import HttpResponse
@@ -53,7 +59,7 @@ def render(notice: Notice, wish: Wish) -> Rendered:
 def _subject(notice: Notice) -> str:
     """Return what in our house the event is about."""
     match notice:
-        case EndpointTest():
+        case EndpointTest() | EndpointNotice() | Digest():
             return f"endpoints/{notice.endpoint}"
         case ScheduleNotice():
             return f"jobs/{notice.job}"

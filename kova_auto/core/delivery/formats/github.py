@@ -32,7 +32,13 @@ from kova_auto.core.delivery.formats.trigger import (
     values_of,
 )
 from kova_auto.core.delivery.limits import LIMITS, Unit
-from kova_auto.core.delivery.notice import ApprovalNotice, Notice, RunReport, ScheduleNotice
+from kova_auto.core.delivery.notice import (
+    ApprovalNotice,
+    EndpointNotice,
+    Notice,
+    RunReport,
+    ScheduleNotice,
+)
 from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult
 from kova_auto.core.delivery.target import OptionValue, Target
 from kova_auto.core.job import Outcome
@@ -110,6 +116,8 @@ def _state(notice: Notice) -> str:
             return "error" if notice.unreached else "pending"
         case ScheduleNotice():
             return "failure" if notice.what == "late" else "success"
+        case EndpointNotice():
+            return "success" if notice.what == "recovered" else "failure"
         case _:
             return "success"
 

@@ -18,7 +18,15 @@ from kova_auto.core.delivery.formats.answer import fields_of, is_good, unfit_ans
 from kova_auto.core.delivery.formats.page import footer
 from kova_auto.core.delivery.formats.sealing import token_of, with_fields
 from kova_auto.core.delivery.limits import LIMITS, Unit
-from kova_auto.core.delivery.notice import ApprovalNotice, EndpointTest, Notice, RunReport, ScheduleNotice
+from kova_auto.core.delivery.notice import (
+    ApprovalNotice,
+    Digest,
+    EndpointNotice,
+    EndpointTest,
+    Notice,
+    RunReport,
+    ScheduleNotice,
+)
 from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult
 from kova_auto.core.delivery.target import Target
 from kova_auto.core.delivery.text import cut, excerpt
@@ -71,6 +79,10 @@ def _key(notice: Notice, source: str) -> str:
             key = f"{source}/{notice.job}"
         case ApprovalNotice():
             key = f"{source}/{notice.run_id}/{notice.call_id}"
+        case EndpointNotice():
+            key = f"{source}/endpoint/{notice.endpoint}"
+        case Digest():
+            key = f"{source}/digest/{notice.endpoint}"
         case EndpointTest():
             key = f"{source}/test/{notice.endpoint}"
         case _:

@@ -16,7 +16,15 @@ from pydantic import JsonValue
 from kova_auto.core.delivery.data import LONG
 from kova_auto.core.delivery.format import Wish
 from kova_auto.core.delivery.formats.standard import spell_time
-from kova_auto.core.delivery.notice import ApprovalNotice, EndpointTest, Notice, RunReport, ScheduleNotice
+from kova_auto.core.delivery.notice import (
+    ApprovalNotice,
+    Digest,
+    EndpointNotice,
+    EndpointTest,
+    Notice,
+    RunReport,
+    ScheduleNotice,
+)
 from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult
 from kova_auto.core.delivery.sample import SAMPLE_RUN
 from kova_auto.core.delivery.text import border
@@ -37,11 +45,11 @@ class Occasion(StrEnum):
 def occasion_of(notice: Notice) -> Occasion:
     """Return the occasion of a notice."""
     match notice:
-        case RunReport():
+        case RunReport() | Digest():
             return Occasion.OUTCOME
         case ApprovalNotice():
             return Occasion.ALERT if notice.unreached else Occasion.APPROVAL
-        case ScheduleNotice():
+        case ScheduleNotice() | EndpointNotice():
             return Occasion.ALERT
         case EndpointTest():
             return Occasion.TEST

@@ -29,6 +29,7 @@ def upgrade() -> None:
         sa.Column("disabled_why", sa.Text(), nullable=False),
         sa.Column("gone", sa.Boolean(), nullable=False),
         sa.Column("probe_at", _INSTANT, nullable=True),
+        sa.Column("told", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("endpoint", name="pk_endpoint"),
     )
 
