@@ -23,7 +23,14 @@ def why(line: Line, zone: ZoneInfo) -> str:
     said += [line.why] if line.why else []
     if line.fate is Fate.MISSING:
         said.append("the ledger has gone past it without a row")
+    said += [unsuccessful(line, zone)] if line.late_at else []
     return "; ".join([*said, *(spell_run(meant, is_own=meant.run_id == line.run_id) for meant in line.runs)])
+
+
+def unsuccessful(line: Line, zone: ZoneInfo) -> str:
+    """Say that no success came by when it was expected, and when one came after all."""
+    by = f"no success by {local(line.expect_at, zone)}" if line.expect_at else "no success in time"
+    return f"{by}, one at {local(line.recovered_at, zone)}" if line.recovered_at else by
 
 
 def spell_run(meant: Meant, *, is_own: bool) -> str:
@@ -57,6 +64,9 @@ def line_json(line: Line, zone: ZoneInfo) -> JsonDict:
         "why": line.why,
         "settled_at": iso(line.settled_at),
         "late_s": line.late_s,
+        "expect_at": iso(line.expect_at),
+        "late_at": iso(line.late_at),
+        "recovered_at": iso(line.recovered_at),
         "run_id": line.run_id,
         "runs": [
             {

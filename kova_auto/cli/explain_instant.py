@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 from kova_auto.cli.accounted import Accounted, accounted
-from kova_auto.cli.calendar_lines import late, line_json
+from kova_auto.cli.calendar_lines import late, line_json, unsuccessful
 from kova_auto.cli.frame import FAILED
 from kova_auto.cli.instants import instant, named
 from kova_auto.cli.job_rows import JsonDict, iso, local
@@ -72,7 +72,7 @@ class Answer:
         """Say it."""
         if self.line is None:
             return list(self._nothing())
-        return [f"The schedule implied this instant.{self._span(self.line)}", *_said(self.line)]
+        return [f"The schedule implied this instant.{self._span(self.line)}", *_said(self.line, self.zone)]
 
     @property
     def json(self) -> JsonDict:
@@ -167,14 +167,18 @@ def _nearest(record: Record, moment: datetime) -> Iterator[datetime]:
     yield from ([min(behind)] if behind else [])
 
 
-def _said(line: Line) -> Iterator[str]:
+def _said(line: Line, zone: ZoneInfo) -> Iterator[str]:
     """Say what became of an instant."""
     said = _FATES[line.fate]
-    if line.why and line.fate in {Fate.PENDING, Fate.SKIPPED, Fate.MISSED, Fate.UPCOMING, Fate.RAN}:
+    if line.fate is Fate.PENDING and line.why.startswith("waits "):
+        said = f"It {line.why}"
+    elif line.why and line.fate in {Fate.PENDING, Fate.SKIPPED, Fate.MISSED, Fate.UPCOMING, Fate.RAN}:
         said += f": {_WHYS.get(line.why, line.why)}"
     yield said if said.endswith("?") else f"{said}."
     if line.late_s is not None:
         yield f"That was settled {_after(line.late_s)}."
+    if line.late_at is not None:
+        yield f"It is late: {unsuccessful(line, zone)} (policy.expect_within)."
     for meant in line.runs:
         yield _of_run(meant, is_own=meant.run_id == line.run_id)
 

@@ -75,7 +75,7 @@ def test_every_instant_has_a_line_that_says_what_became_of_it(home: Home, job: J
             "Mon 2026-03-23 08:30 +01:00 2026-03-23T07:30:00Z look ran 0:01:05 look@23: done",
             "Tue 2026-03-24 08:30 +01:00 2026-03-24T07:30:00Z look missed outside_window; filled in by look+24: failed",
             "Wed 2026-03-25 08:30 +01:00 2026-03-25T07:30:00Z look skipped on time overlap",
-            "Thu 2026-03-26 08:30 +01:00 2026-03-26T07:30:00Z look ran on time look@26: queued",
+            "Thu 2026-03-26 08:30 +01:00 2026-03-26T07:30:00Z look pending on time waits for a slot; look@26: queued",
             "Fri 2026-03-27 08:30 +01:00 2026-03-27T07:30:00Z look due no service has looked since",
             "Sat 2026-03-28 08:30 +01:00 2026-03-28T07:30:00Z look upcoming",
             "Sun 2026-03-29 08:30 +02:00 2026-03-29T06:30:00Z look upcoming",
@@ -132,7 +132,7 @@ def test_a_job_whose_file_is_gone_is_still_on_record(home: Home, job: Job) -> No
     (home.jobs / "look.toml").unlink()
     result = home.run("jobs", "calendar", "look", "--from", "2026-03-26", "--to", "2026-03-29")
 
-    assert [line.split()[6] for line in lines(result.stdout)[1:]] == ["ran", "superseded"]
+    assert [line.split()[6] for line in lines(result.stdout)[1:]] == ["pending", "superseded"]
 
 
 def test_of_a_broken_file_the_last_good_version_goes_on(home: Home, job: Job) -> None:
@@ -161,6 +161,9 @@ def test_programs_are_given_stable_names(home: Home, job: Job) -> None:
             "why": "",
             "settled_at": "2026-03-23T07:31:05Z",
             "late_s": 65.0,
+            "expect_at": None,
+            "late_at": None,
+            "recovered_at": None,
             "run_id": "look@23",
             "runs": [
                 {

@@ -147,3 +147,25 @@ def test_only_a_job_and_an_instant_alone_are_one() -> None:
     assert not is_instant(["look"])
     assert not is_instant(["look@work.toml"])
     assert not is_instant(["look@2026-03-24", "bash"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({}, "It is late: no success by Mon 2026-03-23 08:45 +01:00 (policy.expect_within)."),
+        ({"recovered_at": day(23, "08:30")}, "one at Mon 2026-03-23 09:30 +01:00 (policy.expect_within)."),
+    ],
+)
+def test_an_instant_that_is_late_says_since_when_and_whether_it_is_over(
+    home: Home, job: Job, changes: dict[str, object], sentence: str
+) -> None:
+    late = row(23, "missed", why="outside_window", expect_at=day(23, "07:45"), late_at=day(23, "07:46"), **changes)
+    write_ledger(home, [version(job, day(22, "12:00"))], day(26), [late])
+
+    assert any(line.endswith(sentence) for line in said(home, "2026-03-23T08:30"))
+
+
+def test_an_instant_whose_run_waits_says_for_what(home: Home, job: Job) -> None:
+    filled(home, job)
+
+    assert said(home, "2026-03-26T08:30")[2] == "It waits for a slot."

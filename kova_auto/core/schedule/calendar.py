@@ -18,13 +18,16 @@ from kova_auto.core.view import RunRow
 
 EDITED = "the schedule was changed before anybody looked"
 UNSEEN = "no service has looked since"
+FOR_ANOTHER = "waits for the job's run before it"
+FOR_A_SLOT = "waits for a slot"
+FOR_ITS_WORKSPACE = "waits for its workspace"
 TICK = timedelta.resolution
 
 
 class Fate(StrEnum):
     """Say what became of an instant, or is to become of it.
 
-    The first four are the ledger's own. `DUE`: its time has come and nobody has looked since. `SUPERSEDED`: nobody had
+    The first four are the ledger's own; what has its run, but no slot or no workspace for it yet, is pending. `DUE`: its time has come and nobody has looked since. `SUPERSEDED`: nobody had
     looked when the schedule was changed. `MISSING`: the ledger has gone past it, and has no row.
     """
 
@@ -47,6 +50,14 @@ class Meant(Value):
     reason: str
     started_at: datetime | None
     finished_at: datetime | None
+    waits_for: str = ""
+
+    @property
+    def waits(self) -> str:
+        """Say what it waits for, where it has not begun; empty where it has, or never will."""
+        if self.started_at or self.finished_at:
+            return ""
+        return f"{FOR_ITS_WORKSPACE}: {self.waits_for} has it" if self.waits_for else FOR_A_SLOT
 
 
 class Line(Value):
@@ -61,6 +72,9 @@ class Line(Value):
         why: Empty where there is nothing to say.
         settled_at: When it became what it is; None where that is not known.
         late_s: How long after it was due that was; None where that is not known.
+        expect_at: A success was expected by then; None where none was, or it came in time.
+        late_at: When it was noticed that none had come.
+        recovered_at: When one came after all.
         run_id: The schedule's own run; None where there is none.
         runs: All runs that were meant for it, oldest first.
     """
@@ -75,6 +89,9 @@ class Line(Value):
     why: str = ""
     settled_at: datetime | None = None
     late_s: float | None = None
+    expect_at: datetime | None = None
+    late_at: datetime | None = None
+    recovered_at: datetime | None = None
     run_id: RunId | None = None
     runs: tuple[Meant, ...] = ()
 
@@ -220,7 +237,10 @@ def _take(found: Iterable[Line], limit: int, runs: dict[datetime, list[RunRow]])
 def _of_row(row: Occurrence, runs: dict[datetime, list[RunRow]]) -> Line:
     end = row.until_at or row.nominal_at
     inside = [run for at, found in runs.items() if row.nominal_at <= at <= end for run in found] if row.until_at else []
-    lateness = row.lateness
+    lateness, meant = row.lateness, _meant(inside or runs.get(row.nominal_at, ()))
+    fate, why = Fate(row.status.value), row.why
+    if fate is Fate.RAN and (waits := next((one.waits for one in meant if one.run_id == row.run_id), "")):
+        fate, why = Fate.PENDING, waits
     return Line(
         job=row.job,
         nominal_at=row.nominal_at,
@@ -228,12 +248,15 @@ def _of_row(row: Occurrence, runs: dict[datetime, list[RunRow]]) -> Line:
         count=row.count,
         due_at=row.due_at,
         schedule=row.schedule,
-        fate=Fate(row.status.value),
-        why=row.why,
+        fate=fate,
+        why=why or (FOR_ANOTHER if fate is Fate.PENDING else ""),
         settled_at=row.settled_at,
         late_s=None if lateness is None else lateness.total_seconds(),
+        expect_at=row.expect_at,
+        late_at=row.late_at,
+        recovered_at=row.recovered_at,
         run_id=row.run_id,
-        runs=_meant(inside or runs.get(row.nominal_at, ())),
+        runs=meant,
     )
 
 
@@ -246,6 +269,7 @@ def _meant(runs: Iterable[RunRow]) -> tuple[Meant, ...]:
             reason=run.reason,
             started_at=run.started_at,
             finished_at=run.finished_at,
+            waits_for=run.waits_for,
         )
         for run in runs
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from kova_auto.core.ids import JobName, RunId
 from kova_auto.core.ledger import Occurrence, OccurrenceStatus, ScheduleVersion
@@ -201,3 +201,42 @@ def test_a_job_that_never_had_a_schedule_has_none() -> None:
 
 def test_every_status_of_the_ledger_is_a_fate() -> None:
     assert {status.value for status in OccurrenceStatus} <= {fate.value for fate in Fate}
+
+
+def waiting(**changes: object) -> RunRow:
+    """Return a run that was opened for eight o'clock and has not begun."""
+    return run("nightly@8", "08:00:00").model_copy(update=changes)
+
+
+def eight(found: RunRow, **more: datetime) -> Line:
+    """Return what becomes of eight o'clock, which has a run."""
+    rows = [row("08:00:00", "ran", "a", run_id="nightly@8", **more)]
+    (line,) = calendar(Record(NIGHTLY, [], rows, [found]), at("06:00:00"), at("10:00:00"), at("08:30:00"), limit=100)
+    return line
+
+
+def test_an_instant_whose_run_waits_for_a_slot_or_for_its_workspace_is_pending_and_says_so() -> None:
+    lines = [
+        eight(waiting()),
+        eight(waiting(waits_for=RunId("other@1"))),
+        eight(waiting(started_at=at("08:00:01"))),
+        eight(waiting(finished_at=at("08:00:01"))),
+    ]
+
+    assert said(lines) == [
+        "08:00 pending (waits for a slot)",
+        "08:00 pending (waits for its workspace: other@1 has it)",
+        "08:00 ran",
+        "08:00 ran",
+    ]
+
+
+def test_a_row_that_waits_for_the_run_before_it_says_so() -> None:
+    assert shown([], [row("08:00:00", "pending")]) == ["08:00 pending (waits for the job's run before it)"]
+
+
+def test_an_instant_that_was_late_keeps_since_when_and_until_when() -> None:
+    instants = {"expect_at": at("08:15:00"), "late_at": at("08:15:01"), "recovered_at": at("08:20:00")}
+    line = eight(waiting(started_at=at("08:00:01")), **instants)
+
+    assert (line.expect_at, line.late_at, line.recovered_at) == tuple(instants.values())
