@@ -24,7 +24,8 @@ def test_a_message_without_a_secret_is_the_very_same() -> None:
 
 @pytest.mark.parametrize("content_type", ["application/json", "application/cloudevents+json; charset=utf-8"])
 def test_json_stays_json_whatever_takes_the_secrets_place(content_type: str) -> None:
-    payload: dict[str, JsonValue] = {"text": f"it is {SECRET}", "blocks": [{"fields": [SECRET, 1, None, True]}], SECRET: "a key"}
+    fields: JsonValue = [SECRET, 1, None, True]
+    payload: dict[str, JsonValue] = {"text": f"it is {SECRET}", "blocks": [{"fields": fields}], SECRET: "a key"}
     found = scrubbed(Rendered(encode(payload), content_type), REDACT)
 
     assert json.loads(found.body) == {
