@@ -16,10 +16,13 @@ from kova_auto.cli.job_rows import JsonDict, iso, local, zone_of
 from kova_auto.cli.job_source import JobSource
 from kova_auto.cli.options import now_of
 from kova_auto.cli.output import complain, say, say_json, table
+from kova_auto.cli.seen import first_seen
 from kova_auto.core.errors import ConfigError
+from kova_auto.core.ids import JobName
 from kova_auto.core.job import Job
 from kova_auto.core.schedule.late_words import say_late
 from kova_auto.core.schedule.timetable import Timetable
+from kova_auto.core.schedule.triggers import EveryTrigger
 from kova_auto.scheduling.triggers import timetable_of
 
 _HEAD = ("LOCAL", "UTC", "JOB")
@@ -37,6 +40,14 @@ class Coming:
     def late(self) -> str:
         """Return what becomes of it if it comes too late."""
         return say_late(self.job.policy, self.timetable.trigger)
+
+    @property
+    def counted(self) -> str:
+        """Say from when its grid is counted, where no service has said that yet; else nothing."""
+        trigger = self.timetable.trigger
+        if not isinstance(trigger, EveryTrigger) or not trigger.is_unseen:
+            return ""
+        return f"counted from now ({iso(trigger.anchor)}), as no service has seen it; "
 
     @property
     def due_at(self) -> datetime:
@@ -59,6 +70,7 @@ class Coming:
             "timezone": zone.key,
             "due_at": iso(self.due_at),
             "late": self.late,
+            "seen": not self.counted,
         }
 
 
@@ -68,8 +80,9 @@ def show_coming(
     """Show the next instants of the jobs that were named, or of all."""
     source = JobSource.with_settings(config)
     loaded = [found for _, found in source.load_each(source.paths(jobs))]
-    after = named("--from", source.instant, start) if start else now_of(context)
-    found = _coming(_timetables(source, loaded), after, count)
+    now = now_of(context)
+    after = named("--from", source.instant, start) if start else now
+    found = _coming(_timetables(source, loaded, now), after, count)
     if as_json:
         say_json([one.json for one in found])
     elif found:
@@ -82,10 +95,12 @@ def show_coming(
             complain(error.sentence, "left out")
 
 
-def _timetables(source: JobSource, loaded: Iterable[Job | ConfigError]) -> list[tuple[Job, Timetable]]:
+def _timetables(source: JobSource, loaded: Iterable[Job | ConfigError], now: datetime) -> list[tuple[Job, Timetable]]:
     calendars = source.settings.calendar_dates if source.settings else None
     jobs = [job for job in loaded if isinstance(job, Job)]
-    return [(job, timetable) for job in jobs if (timetable := timetable_of(job, calendars=calendars))]
+    seen = first_seen(source.settings, jobs)
+    timetables = [(job, timetable_of(job, seen.get(JobName(job.name)), calendars, now=now)) for job in jobs]
+    return [(job, timetable) for job, timetable in timetables if timetable]
 
 
 def _coming(timetables: Iterable[tuple[Job, Timetable]], after: datetime, count: int) -> list[Coming]:
@@ -104,4 +119,4 @@ def _say_lateness(found: Sequence[Coming]) -> None:
     """Say of each job what becomes of an instant that comes too late, and up to when jitter may delay it."""
     for name, one in sorted({one.job.name: one for one in reversed(found)}.items()):
         delayed = f"due at {local(one.due_at, zone_of(one.job))} by its jitter; " if one.timetable.jitter else ""
-        say(f"{name}: {delayed}{one.late}")
+        say(f"{name}: {one.counted}{delayed}{one.late}")

@@ -97,11 +97,21 @@ def row_of(
     pause: Pause | None = None,
     *,
     calendars: Calendars | None = None,
+    first_seen_at: datetime | None = None,
 ) -> JobRow:
-    """Return the row of a job, or of a file that is no job yet; `calendars` are those of the settings."""
+    """Return the row of a job, or of a file that is no job yet.
+
+    Args:
+        path: Of its file.
+        loaded: The job, or what is wrong with the file.
+        now: UTC.
+        pause: Why its schedule rests.
+        calendars: Of the settings.
+        first_seen_at: When a service saw the schedule first; None where none has, or that makes no difference.
+    """
     if isinstance(loaded, ConfigError):
         return JobRow(path.stem, str(path.absolute()), None, loaded.problems, None, None, pause)
-    timetable = timetable_of(loaded, calendars=calendars)
+    timetable = timetable_of(loaded, first_seen_at, calendars, now=now)
     next_at = timetable.next_open(now) if timetable and not pause else None
     return JobRow(loaded.name, loaded.path, loaded, (), timetable, next_at, pause)
 

@@ -25,6 +25,7 @@ from kova_auto.cli.job_source import JobSource
 from kova_auto.cli.options import ConfigOption, JsonOption, now_of, settings_of
 from kova_auto.cli.output import GREEN, complain, paint, say, say_json, table
 from kova_auto.cli.pausing import pauses_known, spell_pause
+from kova_auto.cli.seen import first_seen
 from kova_auto.core.delivery.text import one_line
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.ids import JobName
@@ -99,7 +100,8 @@ def show(context: typer.Context, job: JobArgument, *, config: ConfigOption = Non
     path = source.paths([job])[0]
     loaded = source.load(path)
     pause = pauses_known(settings).get(JobName(loaded.name))
-    row = row_of(path, loaded, now_of(context), pause, calendars=settings.calendar_dates)
+    seen_at = first_seen(settings, [loaded]).get(JobName(loaded.name))
+    row = row_of(path, loaded, now_of(context), pause, calendars=settings.calendar_dates, first_seen_at=seen_at)
     if json:
         say_json(row.json | {"job": loaded.model_dump(mode="json", by_alias=True)})
         return
@@ -222,7 +224,12 @@ def _rows(
     pauses: Mapping[JobName, Pause] | None = None,
 ) -> list[JobRow]:
     known, calendars = pauses or {}, source.settings.calendar_dates if source.settings else None
-    rows = (row_of(path, found, now, known.get(JobName(path.stem)), calendars=calendars) for path, found in loaded)
+    seen = first_seen(source.settings, [job for _, job in loaded if isinstance(job, Job)])
+    rows = (
+        row_of(path, found, now, known.get(name), calendars=calendars, first_seen_at=seen.get(name))
+        for path, found in loaded
+        for name in [JobName(path.stem)]
+    )
     return sorted(rows, key=lambda row: row.name)
 
 

@@ -46,7 +46,7 @@ Calendars = Mapping[str, frozenset[date]]
 
 UTC_ZONE: Final = "UTC"
 GRID_START: Final = datetime(1970, 1, 1, tzinfo=UTC)
-"""Where the grid of `every` begins for a job that nobody has seen yet and whose schedule names no anchor."""
+"""Where the grid of `every` begins for a job that nobody has seen yet, where not even now is known: it is checked."""
 
 _LOOK_FROM: Final = datetime(2000, 1, 1, tzinfo=UTC)
 """Where it is looked whether anything is left of a schedule that has no start: clocks are as they are today."""
@@ -58,7 +58,7 @@ def trigger_of(job: JobFile, first_seen_at: datetime | None = None) -> Trigger |
     Args:
         job: Whose schedule it is.
         first_seen_at: When this schedule of the job was first seen, which is where the grid of `every` begins if it
-            names no anchor; None where it was not seen yet.
+            names no anchor, cut to the second; None where it was not seen yet.
 
     Raises:
         ConfigError: Its schedule makes no sense; never for a job that `load_job` returned.
@@ -72,7 +72,11 @@ def trigger_of(job: JobFile, first_seen_at: datetime | None = None) -> Trigger |
 
 
 def timetable_of(
-    job: Job, first_seen_at: datetime | None = None, calendars: Calendars | None = None
+    job: Job,
+    first_seen_at: datetime | None = None,
+    calendars: Calendars | None = None,
+    *,
+    now: datetime | None = None,
 ) -> Timetable | None:
     """Return when a job falls due; None for one that is only run by hand.
 
@@ -80,13 +84,14 @@ def timetable_of(
         job: Whose schedule it is.
         first_seen_at: As for `trigger_of`.
         calendars: Of the settings; None where these are not known, so that no calendar excludes anything.
+        now: Stands for when it will first be seen, where it was not.
 
     Raises:
         ConfigError: Its schedule makes no sense; never for a job that `load_job` returned with the same calendars.
     """
     if job.schedule is None:
         return None
-    reading = ScheduleReading(job.schedule, first_seen_at=first_seen_at, calendars=calendars)
+    reading = ScheduleReading(job.schedule, first_seen_at=first_seen_at, calendars=calendars, now=now)
     timetable = reading.timetable(job.name)
     reading.raise_any()
     return timetable
@@ -106,6 +111,7 @@ class ScheduleReading:
         timezone: str = UTC_ZONE,
         first_seen_at: datetime | None = None,
         calendars: Calendars | None = None,
+        now: datetime | None = None,
     ) -> None:
         """Read the zone first: everything else is said in it.
 
@@ -114,8 +120,9 @@ class ScheduleReading:
             timezone: For a table that names none.
             first_seen_at: As for `trigger_of`.
             calendars: As for `timetable_of`.
+            now: As for `timetable_of`.
         """
-        self.table, self.first_seen_at, self.calendars = table, first_seen_at, calendars
+        self.table, self.first_seen_at, self.calendars, self._now = table, first_seen_at, calendars, now
         self.problems: list[tuple[Key, ConfigError]] = []
         self.zone = self._try(("timezone",), parse_zone, table.timezone or timezone) or ZoneInfo(UTC_ZONE)
 
@@ -132,8 +139,8 @@ class ScheduleReading:
         if table.cron is not None:
             return CronTrigger(self._crons(table.cron), self.zone)
         if table.every is not None:
-            anchor = self._anchor()
-            return self._try(("every",), lambda every: EveryTrigger(every, anchor), table.every)
+            anchor, is_unseen = self._anchor(), table.anchor is None and self.first_seen_at is None
+            return self._try(("every",), lambda every: EveryTrigger(every, anchor, is_unseen), table.every)
         if table.at is not None:
             return AtTrigger(self._instants(table.at))
         if table.after is not None:
@@ -163,7 +170,7 @@ class ScheduleReading:
         return self._each(("at",), lambda text: parse_at(text, self.zone), written)
 
     def _anchor(self) -> datetime:
-        usual = self.first_seen_at or GRID_START
+        usual = (self.first_seen_at or self._now or GRID_START).replace(microsecond=0)
         if self.table.anchor is None:
             return usual
         return self._try(("anchor",), lambda text: parse_at(text, self.zone), self.table.anchor) or usual

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from kova_auto.cli.main import app
+from kova_auto.scheduling.jobfiles import load_job
 from tests.cli.command import NOW, Home, StoppedClock
+from tests.cli.ledgers import version, write_ledger
 from tests.support import ROOT
 
 CASES = Path(__file__).parents[1] / "cases" / "cron.jsonl"
@@ -58,8 +61,57 @@ def test_next_may_begin_at_any_instant(home: Home) -> None:
             "timezone": "Europe/Berlin",
             "due_at": "2026-12-24T23:00:00Z",
             "late": LATE,
+            "seen": True,
         }
     ]
+
+
+GRID = 'prompt = "x"\nschedule = { every = "90m" }'
+
+
+def test_a_grid_that_no_service_has_seen_is_counted_from_now_and_that_is_said(home: Home) -> None:
+    home.job("a", GRID)
+    result = home.run("jobs", "next", "a", "-n", "2")
+
+    assert NOW.isoformat() == "2026-03-27T12:00:00+00:00"
+    assert result.stdout.splitlines()[1:] == [
+        "Fri 2026-03-27 13:30 +00:00  2026-03-27T13:30:00Z  a",
+        "Fri 2026-03-27 15:00 +00:00  2026-03-27T15:00:00Z  a",
+        f"a: counted from now (2026-03-27T12:00:00Z), as no service has seen it; {LATE}",
+    ]
+    (told,) = json.loads(home.run("jobs", "next", "a", "-n", "1", "--json").stdout)
+    assert told["seen"] is False
+
+
+def test_a_grid_that_a_service_has_seen_is_counted_from_then_as_the_service_does(home: Home) -> None:
+    job = load_job(home.job("a", GRID))
+    seen_at = datetime(2026, 3, 20, 7, 10, 5, 250_000, tzinfo=UTC)
+    write_ledger(home, [version(job, seen_at)])
+    result = home.run("jobs", "next", "a", "-n", "1")
+
+    assert result.stdout.splitlines()[1:] == ["Fri 2026-03-27 13:10:05 +00:00  2026-03-27T13:10:05Z  a", f"a: {LATE}"]
+    listed = home.run("jobs", "list").stdout
+    assert "every 1 hour and 30 minutes, counted from 2026-03-20 07:10:05 UTC" in listed
+    assert "Fri 2026-03-27 13:10:05 +00:00" in listed
+
+
+def test_a_grid_that_was_edited_since_is_a_new_one(home: Home) -> None:
+    write_ledger(home, [version(load_job(home.job("a", GRID)), datetime(2026, 3, 20, 7, 10, tzinfo=UTC))])
+    home.job("a", GRID.replace("90m", "1h"))
+
+    assert "counted from now" in home.run("jobs", "next", "a", "-n", "1").stdout
+
+
+def test_where_the_journal_cannot_be_read_a_grid_is_counted_from_now_and_both_is_said(home: Home) -> None:
+    home.job("a", GRID)
+    path = home.path / ".local" / "share" / "kova-auto" / "kova-auto.db"
+    path.parent.mkdir(parents=True)
+    path.write_text("this is no database, and it is long enough to be taken for a broken one" * 100)
+    result = home.run("jobs", "next", "a", "-n", "1")
+
+    assert result.exit_code == 0
+    assert result.stderr.startswith("note: since when schedules are counted is not known: the journal ")
+    assert "counted from now" in result.stdout
 
 
 def test_jobs_run_by_hand_are_never_next(home: Home) -> None:

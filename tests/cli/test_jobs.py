@@ -42,7 +42,7 @@ def test_the_list_shows_each_job_in_one_line(home: Home) -> None:
         ["by-hand", "by hand", "-", "read-only", "auto"],
         [
             "hourly",
-            "every hour, counted from 1970-01-01 00:00:00 UTC",
+            "every hour, counted from when a service sees it first",
             "Fri 2026-03-27 13:00 +00:00",
             "read-only",
             "auto",

@@ -11,8 +11,9 @@ from kova_auto.core.event import RunFinished
 from kova_auto.core.fault import Fault
 from kova_auto.core.ids import JobName
 from kova_auto.core.job import Outcome
+from kova_auto.core.ledger import ScheduleVersion
 from kova_auto.core.pausing import JobMark, Pause, pauses
-from kova_auto.store.glance import pauses_in
+from kova_auto.store.glance import pauses_in, schedules_in
 from kova_auto.store.store import Store, open_store
 from tests.support import a_request, at
 
@@ -75,3 +76,17 @@ def test_what_is_no_journal_is_an_error_in_words(tmp_path: Path) -> None:
 
     with pytest.raises(JournalError, match=r"journal\.db could not be read: file is not a database"):
         pauses_in(tmp_path / "journal.db")
+
+
+async def test_the_schedule_that_each_job_had_last_is_seen_at_a_glance(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    assert schedules_in(path) == {}
+    store = open_store(path, create=True)
+    first = ScheduleVersion(job=JobName("nightly"), begun_at=at("06:00:00"), schedule="a", body='{"cron": "@daily"}')
+    second = first.model_copy(update={"begun_at": at("06:30:00.250000"), "schedule": "b", "body": "{}"})
+    await store.ledger.begin([first])
+    await store.ledger.begin([second])
+    while_open = schedules_in(path)
+    await store.close()
+
+    assert while_open == schedules_in(path) == {JobName("nightly"): second}

@@ -27,8 +27,9 @@ TICK = timedelta.resolution
 class Fate(StrEnum):
     """Say what became of an instant, or is to become of it.
 
-    The first four are the ledger's own; what has its run, but no slot or no workspace for it yet, is pending. `DUE`: its time has come and nobody has looked since. `SUPERSEDED`: nobody had
-    looked when the schedule was changed. `MISSING`: the ledger has gone past it, and has no row.
+    The first four are the ledger's own; what has its run, but no slot or no workspace for it yet, is pending. `DUE`:
+    its time has come and nobody has looked since. `SUPERSEDED`: nobody had looked when the schedule was changed.
+    `MISSING`: the ledger has gone past it, and has no row.
     """
 
     RAN = "ran"

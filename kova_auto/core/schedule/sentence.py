@@ -46,6 +46,8 @@ def sentence(when: Trigger | Timetable) -> str:
             return _say_timetable(when)
         case CronTrigger(crons, zone):
             return f"{'; '.join(dict.fromkeys(map(_say_cron, crons)))}, {_say_zone(zone)}"
+        case EveryTrigger(every, is_unseen=True):
+            return f"every {_say_period(every)}, counted from when a service sees it first"
         case EveryTrigger(every, anchor):
             return f"every {_say_period(every)}, counted from {anchor.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
         case AtTrigger(instants):

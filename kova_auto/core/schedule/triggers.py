@@ -38,12 +38,16 @@ class CronTrigger:
 class EveryTrigger:
     """Fire at `anchor` plus every multiple of `every`, negative ones too, in elapsed time.
 
+    Attributes:
+        is_unseen: No service has seen the schedule, which names no anchor: it will be counted from when one does.
+
     Raises:
         ConfigError: `every` is under 5 seconds, or `anchor` has no offset from UTC.
     """
 
     every: timedelta
     anchor: datetime
+    is_unseen: bool = False
 
     def __post_init__(self) -> None:
         if self.every < SHORTEST_EVERY:

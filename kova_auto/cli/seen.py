@@ -1,0 +1,54 @@
+"""Know since when a service has seen the schedules whose grid is counted from then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from kova_auto.cli.asking import ask
+from kova_auto.cli.output import complain
+from kova_auto.core.errors import KovaError
+from kova_auto.core.ids import JobName
+from kova_auto.core.job import Job
+
+if TYPE_CHECKING:
+    from kova_auto.app.control import Answers
+    from kova_auto.core.ledger import ScheduleVersion
+    from kova_auto.settings.model import Settings
+
+_NEVER: Final = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+
+
+def first_seen(settings: Settings | None, jobs: Iterable[Job]) -> dict[JobName, datetime]:
+    """Return since when a service has the schedule that a job's file has, where its grid is counted from that.
+
+    Where that cannot be had, it is said, and the rest of the answer stands; a schedule that is new is left out.
+    """
+    wanted = {JobName(job.name): job.schedule for job in jobs if job.schedule and _counts_from_then(job)}
+    if settings is None or not wanted:
+        return {}
+    try:
+        known = _known(settings)
+    except KovaError as exc:
+        complain(f"since when schedules are counted is not known: {exc}", "note")
+        return {}
+    mine = {name: known[name] for name, schedule in wanted.items() if name in known}
+    return {name: version.begun_at for name, version in mine.items() if version.body == wanted[name].model_dump_json()}
+
+
+def _counts_from_then(job: Job) -> bool:
+    return job.schedule is not None and job.schedule.every is not None and job.schedule.anchor is None
+
+
+def _known(settings: Settings) -> dict[JobName, ScheduleVersion]:
+    from kova_auto.app.glance import schedules_at_a_glance
+
+    seen = schedules_at_a_glance(settings)
+    if seen is None:
+        return {version.job: version for version in ask(settings, _versions, kind="jobs")}
+    return seen
+
+
+async def _versions(answers: Answers) -> tuple[ScheduleVersion, ...]:
+    return (await answers.annals(None, _NEVER, _NEVER)).versions
