@@ -6,7 +6,7 @@ Cursors are read once for each version of a schedule; whoever claims an instant 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from heapq import heappop, heappush
@@ -17,6 +17,7 @@ from kova_auto.core.job import Job
 from kova_auto.core.ledger import NO_SCHEDULE, Ledger, ScheduleVersion, Standing
 from kova_auto.core.schedule.occurrences import SET_BACK
 from kova_auto.core.schedule.timetable import Timetable
+from kova_auto.core.schedule.triggers import AfterTrigger
 from kova_auto.scheduling.book import JobBook
 from kova_auto.scheduling.closing import close
 from kova_auto.scheduling.means import schedule_hash, schedule_text
@@ -50,11 +51,16 @@ class Scheduled:
 
 
 class Roster:
-    """Keep the schedules of a book."""
+    """Keep the schedules of a book.
+
+    Attributes:
+        children: Those that wait for other jobs, so that nobody looks for them among thousands.
+    """
 
     def __init__(self, book: JobBook, ledger: Ledger, calendars: Calendars | None = None) -> None:
         """Begin with nothing; `refresh` reads it."""
         self._book, self._ledger, self._calendars = book, ledger, calendars
+        self.children: Sequence[tuple[Scheduled, AfterTrigger]] = ()
         self._known: dict[JobName, Scheduled] = {}
         self._had: dict[JobName, str] | None = None
         self._heap: list[tuple[datetime, JobName]] = []
@@ -98,6 +104,11 @@ class Roster:
         self._known = {name: fresh.get(name) or self._with(name, job) for name, job in there.items()}
         for scheduled in fresh.values():
             self.put(scheduled)
+        self.children = [
+            (scheduled, trigger)
+            for scheduled in self
+            if isinstance(trigger := scheduled.timetable.trigger, AfterTrigger)
+        ]
         self._stale = False
         return list(fresh.values())
 

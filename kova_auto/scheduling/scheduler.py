@@ -209,15 +209,12 @@ class Scheduler:
         await self._wear_out(ended)
         names = {row.job for row in ended}
         self._unsettled |= {scheduled.name for scheduled in fresh}
-        for scheduled in self._roster:
-            trigger = scheduled.timetable.trigger
-            if isinstance(trigger, AfterTrigger) and (
-                scheduled.name in self._unsettled or any(parent.job in names for parent in trigger.parents)
-            ):
+        self._unsettled &= {scheduled.name for scheduled, _ in self._roster.children}
+        for scheduled, trigger in self._roster.children:
+            if scheduled.name in self._unsettled or any(parent.job in names for parent in trigger.parents):
                 self._unsettled.add(scheduled.name)
-                if not await self._occur(scheduled, trigger):
-                    continue
-            self._unsettled.discard(scheduled.name)
+                if await self._occur(scheduled, trigger):
+                    self._unsettled.discard(scheduled.name)
         self._seen_until = now
 
     async def _wear_out(self, ended: Sequence[RunRow]) -> None:
