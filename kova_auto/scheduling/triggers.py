@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from typing import Final, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -43,6 +44,9 @@ V = TypeVar("V")
 
 Calendars = Mapping[str, frozenset[date]]
 """The dates of each calendar of the settings, by its name."""
+
+_parsed = lru_cache(maxsize=4096)(parse_cron)
+"""Among thousands of jobs most expressions are those of others too; one that was parsed never changes."""
 
 UTC_ZONE: Final = "UTC"
 GRID_START: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -164,7 +168,7 @@ class ScheduleReading:
         return found
 
     def _crons(self, written: str | tuple[str, ...]) -> tuple[Cron, ...]:
-        return self._each(("cron",), parse_cron, written)
+        return self._each(("cron",), _parsed, written)
 
     def _instants(self, written: str | tuple[str, ...]) -> tuple[datetime, ...]:
         return self._each(("at",), lambda text: parse_at(text, self.zone), written)
