@@ -13,6 +13,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kova_auto import __version__
+from kova_auto.app.answering import linked_by
 from kova_auto.app.archive import database_of
 from kova_auto.app.checkpoints import RunCheckpoints
 from kova_auto.app.control import RunAsk, Status, Told
@@ -25,6 +26,7 @@ from kova_auto.app.past import Past
 from kova_auto.app.permissions import permissions_of
 from kova_auto.app.pinning import Pinning
 from kova_auto.app.places import HousePlaces, places_of
+from kova_auto.app.post import Post
 from kova_auto.app.staging import Copies
 from kova_auto.app.tooling import Tooling, tooling_of, unproven
 from kova_auto.app.vault import Vault
@@ -111,12 +113,13 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
         bells.told,
         bells.asked,
         wardens=settings.alerts,
+        linked=linked_by(settings),
     )
     courier = Courier(attempts, store.views, worker)
     server = Discovery(providers, clock) if settings.discover else nobody
     past = Past(store.journal, store.views, _zones(settings))
     permissions = permissions_of(settings, environ)
-    opening = Opening(clock, Pinning(providers, server), past, copies, permissions, _loader(settings))
+    opening = Opening(clock, Pinning(providers, server), past, copies, permissions, _loader(settings), vault.learn)
     world = _world(settings, store, vault, tooling, clock=clock, models=models, opening=opening, worker=worker)
     engine = Engine(world, bells)
     desk = _Desk(settings, clock, clock.now(), opening, endpoints, courier, engine)
@@ -125,8 +128,9 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
         views=store.views,
         ledger=store.ledger,
         bells=bells,
+        requests=store.hooks,
+        post=Post(store.journal, store.views, store.alerts, store.healths),
         clock=clock,
-        alerts=store.alerts,
         filling=store.backfills,
         checkpoints=RunCheckpoints(tooling.roots, store.journal, copies),
         past=past,

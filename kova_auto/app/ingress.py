@@ -6,11 +6,18 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING
 
+from kova_auto.app.answering import AnswerDesk, answer_key
 from kova_auto.app.house import House
 from kova_auto.app.inbound import InboundDesk
+from kova_auto.core.answering.buttons import Pressers
 from kova_auto.core.errors import ConfigError
+from kova_auto.net.exchange import GuardedExchange
 from kova_auto.scheduling.book import JobBook
+
+if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
 
 LOG = logging.getLogger(__name__)
 Serve = Callable[[asyncio.Event], Coroutine[None, None, None]]
@@ -37,7 +44,29 @@ def ingress(house: House, book: JobBook, ring: Callable[[], None]) -> Serve | No
         book.refresh()
     patience_s = table.patience.total_seconds()
     desk = InboundDesk(book, house.store.hooks, house.clock, house.vault, ring)
-    routes = [hook_route(desk, patience_s)]
+    routes = [hook_route(desk, patience_s), *_answering(house, patience_s)]
     listener = Listener(site(routes), bound(*place), patience_s=patience_s, most=table.max_connections)
     LOG.info("listening for requests from outside on %s port %s", place[0], listener.port)
     return listener.serve
+
+
+def _answering(house: House, patience_s: float) -> list[BaseRoute]:
+    """Return the routes by which people answer: links, and the buttons of Slack where somebody may press them."""
+    from kova_auto.web.asked import answer_route
+    from kova_auto.web.buttons import button_route
+
+    settings, slack = house.settings, house.settings.ingress.slack
+    inbox = AnswerDesk(
+        answer_key(settings.data_dir),
+        house.store.journal,
+        house.control,
+        house.clock,
+        house.vault,
+        GuardedExchange(),
+        slack,
+    )
+    routes: list[BaseRoute] = [answer_route(inbox, settings.ingress.url_of("/"), patience_s)]
+    if slack:
+        pressers = Pressers(slack.team, frozenset(slack.users), slack.app or "")
+        routes.append(button_route(inbox, pressers, house.clock, patience_s))
+    return routes

@@ -19,7 +19,7 @@ from kova_auto.core.owed import OPEN, PUT_OFF, Cause, DeliveryStatus
 from kova_auto.core.ports import Clock, Views
 from kova_auto.core.view import DeliveryRow
 from kova_auto.delivery.gate import Gatekeeper
-from kova_auto.delivery.parcel import Books, Duty, Packing, Targets
+from kova_auto.delivery.parcel import Books, Duty, Linked, Packing, Targets, unlinked
 from kova_auto.delivery.sender import send
 
 LOG = logging.getLogger(__name__)
@@ -38,6 +38,7 @@ class Attempts:
         told: Called after each fact, so that who follows the run sees it.
         asked: Called in its place where the run itself may go on now: a request for an approval came to nothing.
         wardens: Endpoints that are told of the trouble of any other.
+        linked: Puts a link into what wants an answer.
     """
 
     books: Books
@@ -50,6 +51,7 @@ class Attempts:
     told: Callable[[RunId], None]
     asked: Callable[[RunId], None]
     wardens: tuple[str, ...] = ()
+    linked: Linked = unlinked
 
     async def make(self, row: DeliveryRow) -> int:
         """Make one attempt, or settle what needs none; return how many were made."""
@@ -78,7 +80,7 @@ class Attempts:
             return 0
         if not self.gate.lets(row, target, self.clock.now()):
             return 0
-        parcel = await Packing(self.redact).pack(duty, target)
+        parcel = await Packing(self.redact, self.linked).pack(duty, target)
         if isinstance(parcel, AttemptResult) and parcel.outcome is AttemptOutcome.EXPIRED:
             await self._expire(duty, parcel.detail)
             return 0

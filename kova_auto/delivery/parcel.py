@@ -14,6 +14,7 @@ from kova_auto.core.delivery.notice import NOTICE, Notice
 from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult, Terms
 from kova_auto.core.delivery.payload import FORMATS, render
 from kova_auto.core.delivery.report import notice_of
+from kova_auto.core.delivery.scrub import scrubbed
 from kova_auto.core.delivery.target import Target
 from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.event import DeliveryFinished, DeliveryRequeued, Event
@@ -28,6 +29,14 @@ LOG = logging.getLogger(__name__)
 _NO_ATTEMPT = frozenset({PUT_OFF, TOLD_TOGETHER})
 REPLAYED = ("webhook-replayed", "true")
 Targets = Callable[[EndpointName], Target]
+Linked = Callable[[Notice, object, str], Notice]
+"""Takes a notice, what owes it, and the endpoint's name."""
+
+
+def unlinked(notice: Notice, state: object, endpoint: str) -> Notice:
+    """Leave a notice as it is: nobody outside can answer."""
+    del state, endpoint
+    return notice
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +109,14 @@ def _duty(state: RunState | AlertState, facts: Sequence[Event | AlertFact], deli
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """Make what is sent: the notice without secrets, in the endpoint's format."""
+    """Make what is sent: the notice without secrets, in the endpoint's format.
+
+    Attributes:
+        linked: Puts a link into what wants an answer, once all else is clean: a link is a credential on purpose.
+    """
 
     redact: Callable[[str], str]
+    linked: Linked
 
     async def pack(self, duty: Duty, target: Target) -> Rendered | AttemptResult:
         """Return what to send, or what comes of an attempt that cannot be made."""
@@ -116,10 +130,11 @@ class Packing:
 
     async def _pack(self, target: Target, notice: Notice, duty: Duty) -> Rendered | AttemptResult:
         clean = NOTICE.validate_json(self.redact(notice.model_dump_json()))
+        clean = self.linked(clean, duty.state, target.name)
         wish = Wish(duty.owed.id, form_after(duty.past), target.options)
         if declined := FORMATS[target.format].declines(clean, wish):
             return declined
-        message = await asyncio.to_thread(render, target.format, clean, wish)
+        message = scrubbed(await asyncio.to_thread(render, target.format, clean, wish), self.redact)
         if not duty.replayed or duty.terms(target).tries_in_doubt is not None:
             return message  # No receiver that people read, and that knows no ids, has a use for it.
         return replace(message, headers=(*message.headers, REPLAYED))

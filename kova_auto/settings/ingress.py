@@ -14,6 +14,7 @@ from pydantic import Field, StrictInt
 from kova_auto.core.duration import Duration
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.value import Value
+from kova_auto.settings.chat import SlackTable
 
 _PLACE: Final = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<four>[^\[\]:]+)):(?P<port>[0-9]{1,5})")
 
@@ -25,12 +26,14 @@ class IngressTable(Value):
         listen: Address and port; None for nowhere.
         public_url: Under which the listener is reached from outside, as through a proxy with TLS.
         patience: For a request's head, and again for its body.
+        slack: Whose presses of buttons are taken; None: nobody's.
     """
 
     listen: str | None = None
     public_url: str | None = None
     max_connections: StrictInt = Field(default=64, ge=1, le=4096)
     patience: Duration = Field(default=timedelta(seconds=10), gt=timedelta(0), le=timedelta(seconds=60))
+    slack: SlackTable | None = None
 
     @property
     def place(self) -> tuple[str, int] | None:

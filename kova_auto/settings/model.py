@@ -151,8 +151,10 @@ class SettingsFile(Value):
             for kind, named in (("providers", self.providers), ("endpoints", self.endpoints))
             for name, table in named.items()
         ]
-        database = (("database", self.database),) if isinstance(self.database, SecretRef) else ()
-        return (*database, *((f"{place}.{key}", ref) for place, table in tables for key, ref in table.secrets))
+        own = [("database", self.database)] if isinstance(self.database, SecretRef) else []
+        if self.ingress.slack:
+            own.append(("ingress.slack.signing_secret", self.ingress.slack.signing_secret))
+        return (*own, *((f"{place}.{key}", ref) for place, table in tables for key, ref in table.secrets))
 
 
 class Settings(SettingsFile):

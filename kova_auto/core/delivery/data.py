@@ -40,7 +40,8 @@ LONG: Final[Mapping[type[Notice], str]] = {
 }
 """The one long text of each notice; it gets what room the rest leaves."""
 
-_WHOLE: Final = frozenset({"run_id", "call_id", "job"})
+_WHOLE: Final = frozenset({"run_id", "call_id", "job", "answer_url"})
+_OURS: Final = frozenset({"kind", "answer_token"})  # A token means something to a chat alone.
 # Entries of each list, and characters of each other text: the first that leave half the room for the long text.
 _BOUNDS: Final = ((50, 1000), (20, 300), (5, 100))
 
@@ -57,7 +58,9 @@ def fitted(notice: Notice, wrap: Wrap, most: int, detail: str = FULL) -> bytes:
     if detail == THIN:
         return encode(wrap(thin_data(notice)))
     long = LONG[type(notice)]
-    whole: Data = notice.model_dump(mode="json", exclude={"kind", long})
+    whole: Data = notice.model_dump(mode="json", exclude={*_OURS, long})
+    if not whole.get("answer_url"):
+        whole.pop("answer_url", None)
     fields = next((few for few in _shorter(whole) if len(encode(few)) <= most // 2), _shorter(whole)[-1])
     data: Data = {**fields, **counts(notice), "truncated": fields != whole}
     return _fit(wrap, data, most, long, getattr(notice, long))

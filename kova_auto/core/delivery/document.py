@@ -44,6 +44,7 @@ class Document:
         body_markdown: Untrusted: a model wrote it.
         links: Label and URL.
         commands: What to type to act on it, or to see the whole of it.
+        buttons: Id, label and value of each that may be pressed where the message is shown.
         footer: Short remarks that must not get lost.
     """
 
@@ -54,6 +55,7 @@ class Document:
     body_markdown: str = ""
     links: tuple[tuple[str, str], ...] = ()
     commands: tuple[str, ...] = ()
+    buttons: tuple[tuple[str, str, str], ...] = ()
     footer: tuple[str, ...] = ()
 
 
@@ -165,7 +167,9 @@ def _approval(notice: ApprovalNotice) -> Document:
         summary=one_line(f"{notice.tool} waits{until}. {notice.reason}", 200),
         facts=tuple((label, value) for label, value in facts if value),
         body_markdown=_fenced(notice.arguments) if notice.arguments else "",
+        links=(("Answer", notice.answer_url),) if notice.answer_url and not notice.settled else (),
         commands=() if notice.settled else _answering(notice),
+        buttons=_buttons(notice) if notice.answer_token and not notice.settled else (),
         footer=(f"run {notice.run_id}", *([SCRIPTED] if notice.scripted else [])),
     )
 
@@ -193,6 +197,12 @@ def _schedule(notice: ScheduleNotice) -> Document:
         commands=(*explained, *shown),
         footer=(f"job {notice.job}", *([SCRIPTED] if notice.scripted else [])),
     )
+
+
+def _buttons(notice: ApprovalNotice) -> tuple[tuple[str, str, str], ...]:
+    """Return the buttons of a call; a question wants words, which no button has."""
+    deny = ("kova_deny", "Deny", notice.answer_token)
+    return () if notice.asks else (("kova_allow", "Allow once", notice.answer_token), deny)
 
 
 _TROUBLES = {

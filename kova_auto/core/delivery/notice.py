@@ -118,6 +118,8 @@ class ApprovalNotice(Value):
         overwrites: Files that the call would write over.
         unreached: Which endpoint could not be asked, and what it answered; empty where this is the request itself.
         settled: What has become of the call since; empty where it still waits.
+        answer_url: Leads to a page where it can be answered once; a credential. Empty where there is none.
+        answer_token: What a button of a chat stands for, where presses of buttons are taken.
     """
 
     kind: Literal["approval_notice"] = "approval_notice"
@@ -135,6 +137,8 @@ class ApprovalNotice(Value):
     overwrites: tuple[Text, ...] = ()
     unreached: Text = ""
     settled: Text = ""
+    answer_url: Text = ""
+    answer_token: Text = ""
     scripted: bool = False
     requested_at: AwareDatetime
     expires_at: AwareDatetime | None = None

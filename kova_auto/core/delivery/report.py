@@ -116,7 +116,7 @@ def _approval(state: RunState, owed: Owed) -> ApprovalNotice:
     if call is None or not call.awaits_person:
         msg = f"nobody is asked any more: the call of {owed.owed_at:%Y-%m-%d %H:%M:%S} UTC is settled"
         raise IllegalEventError(msg)
-    return _request(state, call)
+    return request_of(state, call)
 
 
 def _unreached(state: RunState, owed: Owed) -> ApprovalNotice:
@@ -127,7 +127,7 @@ def _unreached(state: RunState, owed: Owed) -> ApprovalNotice:
     asked = [duty for duty in state.deliveries.values() if duty.cause_seq == owed.about_seq]
     answers = ", ".join(f"{duty.endpoint}: {duty.detail or duty.result or duty.status}" for duty in asked)
     settled = "" if call.awaits_person else call.result.status if call.result else "decided"
-    return _request(state, call).model_copy(update={"unreached": clean(answers) or "no endpoint", "settled": settled})
+    return request_of(state, call).model_copy(update={"unreached": clean(answers) or "no endpoint", "settled": settled})
 
 
 def _asked(state: RunState, seq: int) -> CallState | None:
@@ -135,7 +135,12 @@ def _asked(state: RunState, seq: int) -> CallState | None:
     return next((call for call in state.calls.values() if call.approval and call.asked_seq == seq), None)
 
 
-def _request(state: RunState, call: CallState) -> ApprovalNotice:
+def request_of(state: RunState, call: CallState) -> ApprovalNotice:
+    """Return what a person is told who is asked about a call.
+
+    Raises:
+        IllegalEventError: Nobody was asked about it.
+    """
     if call.approval is None:
         msg = f"nobody was asked about call {call.call.id}"
         raise IllegalEventError(msg)

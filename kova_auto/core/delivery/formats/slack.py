@@ -27,6 +27,7 @@ MAX_FIELD = 2000
 MAX_BLOCKS = 50
 MAX_TOTAL = 11_000
 MAX_PLAIN = 2500
+MAX_LABEL, MAX_VALUE, MAX_LINK = 75, 2000, 3000  # of a button
 
 # From rich to condensed: characters of Markdown in the body, and how many facts.
 _LADDER = ((9000, MAX_FIELDS), (4000, MAX_FIELDS), (1200, 3))
@@ -58,8 +59,29 @@ def _blocks(document: Document, title: str, footer: str, characters: int, facts:
     if fields:
         blocks.append({"type": "section", "fields": fields})
     blocks += [{"type": "section", "text": _text(text)} for text in (*body, actions) if text]
+    if buttons := _buttons(document):
+        blocks.append({"type": "actions", "elements": buttons})
     blocks.append({"type": "context", "elements": [_text(shortened(footer, 600))]})
     return blocks
+
+
+def _buttons(document: Document) -> list[JsonValue]:
+    """Return what can be pressed: links open a page, the others are told to us."""
+    pressed: list[JsonValue] = [
+        {"type": "button", "action_id": key, "text": _label(label), "value": value}
+        for key, label, value in document.buttons
+        if len(value) <= MAX_VALUE
+    ]
+    opened: list[JsonValue] = [
+        {"type": "button", "action_id": f"kova_open_{number}", "text": _label(label), "url": url}
+        for number, (label, url) in enumerate(document.links)
+        if len(url) <= MAX_LINK
+    ]
+    return [*pressed, *opened]
+
+
+def _label(text: str) -> JsonValue:
+    return {"type": "plain_text", "text": cut(text, MAX_LABEL)}
 
 
 def _text(mrkdwn: str) -> JsonValue:
@@ -82,7 +104,9 @@ def _length(block: JsonValue) -> int:
 def _plain(document: Document, title: str, footer: str) -> str:
     facts = [f"{label}: {cut(value, 200)}" for label, value in document.facts]
     body = excerpt(document.body_markdown, MAX_PLAIN).text
-    return "\n\n".join(part for part in (title, "\n".join(facts), body, "\n".join(document.commands), footer) if part)
+    links = [f"{label}: {url}" for label, url in document.links]
+    acts = "\n".join([*document.commands, *links])
+    return "\n\n".join(part for part in (title, "\n".join(facts), body, acts, footer) if part)
 
 
 _GONE = frozenset({"no_service", "no_team", "invalid_token", "channel_is_archived"})
