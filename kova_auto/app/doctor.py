@@ -20,6 +20,7 @@ from kova_auto.app.places import places_of
 from kova_auto.app.sandbox_findings import of_sandbox, of_unconfined
 from kova_auto.app.tooling import sandbox_of
 from kova_auto.app.vault import Vault
+from kova_auto.app.zones import of_zones, zone_rules
 from kova_auto.clock import SystemClock
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.job import Job
@@ -51,6 +52,7 @@ async def _examined(
     for finding in of_settings(settings, environ):
         yield finding
     yield await of_data(settings, environ)
+    yield of_zones(zone_rules())
     try:
         sandbox = sandbox_of(places_of(settings, environ), leaves_record=False)
     except ConfigError as exc:

@@ -20,16 +20,21 @@ if TYPE_CHECKING:
 _NEVER: Final = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 
 
-def first_seen(settings: Settings | None, jobs: Iterable[Job]) -> dict[JobName, datetime]:
+def first_seen(settings: Settings | None, jobs: Iterable[Job], *, asks: bool = True) -> dict[JobName, datetime]:
     """Return since when a service has the schedule that a job's file has, where its grid is counted from that.
 
     Where that cannot be had, it is said, and the rest of the answer stands; a schedule that is new is left out.
+
+    Args:
+        settings: Of the service; None where only files were named.
+        jobs: As their files have them.
+        asks: A service, or its database, may be asked, where nothing can be seen at a glance.
     """
     wanted = {JobName(job.name): job.schedule for job in jobs if job.schedule and _counts_from_then(job)}
     if settings is None or not wanted:
         return {}
     try:
-        known = _known(settings)
+        known = _known(settings, asks=asks)
     except KovaError as exc:
         complain(f"since when schedules are counted is not known: {exc}", "note")
         return {}
@@ -41,13 +46,13 @@ def _counts_from_then(job: Job) -> bool:
     return job.schedule is not None and job.schedule.every is not None and job.schedule.anchor is None
 
 
-def _known(settings: Settings) -> dict[JobName, ScheduleVersion]:
+def _known(settings: Settings, *, asks: bool) -> dict[JobName, ScheduleVersion]:
     from kova_auto.app.glance import schedules_at_a_glance
 
     seen = schedules_at_a_glance(settings)
-    if seen is None:
+    if seen is None and asks:
         return {version.job: version for version in ask(settings, _versions, kind="jobs")}
-    return seen
+    return seen or {}
 
 
 async def _versions(answers: Answers) -> tuple[ScheduleVersion, ...]:

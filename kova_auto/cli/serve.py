@@ -19,9 +19,12 @@ from kova_auto.cli.job_rows import local, row_of, zone_of
 from kova_auto.cli.job_source import JobSource
 from kova_auto.cli.logs import LEVELS, keep_secrets, log_service
 from kova_auto.cli.options import ConfigOption, settings_of
+from kova_auto.cli.seen import first_seen
 from kova_auto.cli.systemd import notify
 from kova_auto.core.delivery.document import count
 from kova_auto.core.errors import ConfigError
+from kova_auto.core.ids import JobName
+from kova_auto.core.job import Job
 from kova_auto.settings.environment import Environment, environment
 
 if TYPE_CHECKING:
@@ -81,8 +84,10 @@ class _Service:
     async def _serve(self) -> int:
         from kova_auto.app.connect import owning
         from kova_auto.app.serving import serve
+        from kova_auto.app.zones import zone_rules
 
         LOG.info("kova-auto %s, data in %s", __version__, self._settings.data_dir)
+        LOG.info("%s", zone_rules())
         async with owning(self._settings, self._environ) as house:
             keep_secrets(house)
             for line in _schedule(self._settings, house.clock.now()):
@@ -112,7 +117,11 @@ def _schedule(settings: Settings, now: datetime) -> Iterator[str]:
     source = JobSource(settings)
     try:
         found, calendars = source.load_each(source.paths([])), settings.calendar_dates
-        rows = [row_of(path, loaded, now, calendars=calendars) for path, loaded in found]
+        seen = first_seen(settings, [job for _, job in found if isinstance(job, Job)], asks=False)
+        rows = [
+            row_of(path, loaded, now, calendars=calendars, first_seen_at=seen.get(JobName(path.stem)))
+            for path, loaded in found
+        ]
     except ConfigError:
         return
     broken = sum(row.job is None for row in rows)

@@ -48,6 +48,7 @@ async def test_a_new_home_is_sound_and_nothing_is_made_in_it(tmp_path: Path) -> 
     assert [(one.check, one.mark) for one in found if one.check != "sandbox"] == [
         ("settings", Mark.OK),
         ("data", Mark.OK),
+        ("zones", Mark.OK),
     ]
     assert not (tmp_path / ".local").exists()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kova_auto.app.zones import zone_rules
 from tests.cli.command import Home
 
 KEY = "sk-live-0123456789abcdef"
@@ -24,13 +25,14 @@ def home(tmp_path: Path) -> Home:
 
 
 def test_each_thing_has_its_line(home: Home) -> None:
-    result = home.run("doctor", "--offline")
+    result, rules = home.run("doctor", "--offline"), zone_rules()
 
     lines = [line for line in result.stdout.splitlines() if "sandbox" not in line]
     assert lines[:-1] == [
         f"ok    settings  {home.config / 'kova-auto.toml'}: is sound",
         "ok    secret    providers.openai.api_key: can be had from file key",
         f"ok    data      {home.path}/.local/share/kova-auto: holds no database yet: the first run makes it",
+        f"ok    zones     {rules.place}: time zone rules {rules.edition}",
         "ok    job       look: asks openai/gpt-5",
         "ok    provider  openai: is at https://api.openai.com/v1; nobody asked it",
     ]
@@ -56,7 +58,7 @@ def test_for_programs_there_is_json(home: Home) -> None:
         "mark": "ok",
         "text": "can be had from file key",
     }
-    assert {one["check"] for one in found} == {"settings", "secret", "data", "sandbox", "job", "provider"}
+    assert {one["check"] for one in found} == {"settings", "secret", "data", "zones", "sandbox", "job", "provider"}
 
 
 def test_settings_that_are_wrong_are_all_that_is_said(home: Home) -> None:

@@ -45,6 +45,7 @@ def test_a_service_says_what_it_is_and_what_is_wrong_and_stops_when_asked(scene:
     for said in (
         f"kova-auto {__version__}, data in {scene.database.parent}\n",
         "SQLite 3.",
+        "time zone rules 20",
         "2 jobs, 1 broken file\n",
         "next: weekly at Mon ",
         f"{scene.jobs / 'broken.toml'}:1: prompt: wanted text, found 3\n",
