@@ -1,4 +1,4 @@
-"""Runs in memory: their facts as JSON, folded anew whenever somebody asks, with blobs and leases."""
+"""Runs in memory: their facts as JSON, which alone are folded whenever somebody asks, with blobs and leases."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import TypeVar
 
 from kova_auto.core.errors import FencedError, JournalError, UnknownRunError
@@ -34,6 +34,11 @@ class Lease:
 
     owner: str
     until: datetime
+
+
+@lru_cache(maxsize=4096)  # Every question folds every run: a test that goes on for days would do nothing else.
+def _folded(texts: tuple[str, ...]) -> RunState:
+    return fold(map(load, texts))
 
 
 class MemoryFacts:
@@ -149,7 +154,7 @@ class MemoryFacts:
         if run_id not in self._texts:
             msg = f"the journal holds no run {run_id}"
             raise UnknownRunError(msg)
-        return fold(map(load, self._texts[run_id]))
+        return _folded(tuple(self._texts[run_id]))
 
     def _states(self) -> Iterable[RunState]:
         return map(self._state, list(self._texts))
