@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kova_auto.app.local import LocalAnswers
+from kova_auto.app.post import Post
 from kova_auto.app.vault import Vault
 from kova_auto.engine.bells import Bells
 from kova_auto.settings.model import Settings
@@ -33,7 +34,8 @@ async def open_archive(settings: Settings, environ: Mapping[str, str]) -> Archiv
         KovaError: The database cannot be used.
     """
     store = await asyncio.to_thread(open_store, database_of(settings, environ), create=True)
-    return Archive(store, LocalAnswers(store.journal, store.views, store.ledger, Bells()))
+    post = Post(store.journal, store.views, store.alerts, store.healths)
+    return Archive(store, LocalAnswers(store.journal, store.views, store.ledger, Bells(), post))
 
 
 def database_of(settings: Settings, environ: Mapping[str, str]) -> str | Path:

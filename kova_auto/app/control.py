@@ -9,6 +9,8 @@ from pydantic import ConfigDict, Field, JsonValue
 
 from kova_auto.core.approval.levels import ApprovalLevel, Decision
 from kova_auto.core.backfill import Backfill
+from kova_auto.core.delivery.health import Health
+from kova_auto.core.delivery.story import Story
 from kova_auto.core.event import Event
 from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
 from kova_auto.core.job import Outcome
@@ -157,6 +159,12 @@ class Answers(Protocol):
     async def deliveries(self, status: str | None, endpoint: str | None, limit: int) -> tuple[DeliveryRow, ...]:
         """Return duties to tell, newest first."""
 
+    async def delivery(self, delivery_id: DeliveryId) -> Story:
+        """Return all that is on record of one duty."""
+
+    async def healths(self) -> tuple[Health, ...]:
+        """Return how endpoints are doing, by name; those that nothing was ever sent to are left out."""
+
     async def occurrences(self, job: str | None, limit: int) -> tuple[Occurrence, ...]:
         """Return rows of the ledger, newest first."""
 
@@ -224,6 +232,9 @@ class Control(Answers, Protocol):
 
     async def drop_backfills(self, job: str) -> int:
         """Let what waits to be filled in be; return how much that was."""
+
+    async def enable_endpoint(self, name: str) -> Health:
+        """Let things be sent to an endpoint again; return how it was before."""
 
     async def test_endpoint(self, name: str, outcome: Outcome | None) -> Told:
         """Send an endpoint a test message; with an outcome, as the report of a run that ended so."""

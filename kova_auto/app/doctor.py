@@ -17,10 +17,10 @@ from kova_auto.app.permission_findings import of_permissions
 from kova_auto.app.permissions import permissions_of
 from kova_auto.app.pinning import Pinning
 from kova_auto.app.places import places_of
+from kova_auto.app.post_findings import of_endpoints
 from kova_auto.app.sandbox_findings import of_sandbox, of_unconfined
 from kova_auto.app.tooling import sandbox_of
 from kova_auto.app.vault import Vault
-from kova_auto.app.zones import of_zones, zone_rules
 from kova_auto.clock import SystemClock
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.job import Job
@@ -49,10 +49,8 @@ async def examine(
 async def _examined(
     settings: Settings, environ: Mapping[str, str], vault: Vault, now: datetime, *, offline: bool
 ) -> AsyncIterator[Finding]:
-    for finding in of_settings(settings, environ):
+    async for finding in _of_ground(settings, environ, now):
         yield finding
-    yield await of_data(settings, environ)
-    yield of_zones(zone_rules())
     try:
         sandbox = sandbox_of(places_of(settings, environ), leaves_record=False)
     except ConfigError as exc:
@@ -79,6 +77,15 @@ async def _examined(
     if server:
         for finding in of_servers(await server.everyone()):
             yield finding
+
+
+async def _of_ground(settings: Settings, environ: Mapping[str, str], now: datetime) -> AsyncIterator[Finding]:
+    """Yield what is found of settings, data directory and endpoints."""
+    for finding in of_settings(settings, environ):
+        yield finding
+    yield await of_data(settings, environ)
+    async for finding in of_endpoints(settings, environ, now):
+        yield finding
 
 
 def _allowed(settings: Settings, environ: Mapping[str, str], jobs: list[Job]) -> list[Finding]:

@@ -14,10 +14,12 @@ from kova_auto.app.annals import annals
 from kova_auto.app.control import Annals, Applied, Content, Placed, RunAsk, Said, Status, Told, Undone
 from kova_auto.app.deciding import decided
 from kova_auto.app.past import Past
-from kova_auto.core.alert import Alerts
+from kova_auto.app.post import Post
 from kova_auto.core.backfill import Backfill, Backfills
 from kova_auto.core.consent import Standing
 from kova_auto.core.day import day_is_spent, say_spent
+from kova_auto.core.delivery.health import Health
+from kova_auto.core.delivery.story import Story
 from kova_auto.core.errors import ConfigError, IllegalEventError, UnknownRunError
 from kova_auto.core.event import (
     ChangesSettled,
@@ -70,6 +72,7 @@ class LocalAnswers:
     views: Views
     ledger: Ledger
     bells: Bells
+    post: Post
 
     async def runs(self, job: str | None, *, unfinished: bool, limit: int) -> tuple[RunRow, ...]:
         """Return runs, newest first."""
@@ -109,6 +112,14 @@ class LocalAnswers:
         """Return duties to tell, newest first."""
         return tuple(await self.views.deliveries(status=status, endpoint=endpoint, limit=limit))
 
+    async def delivery(self, delivery_id: DeliveryId) -> Story:
+        """Return all that is on record of one duty."""
+        return await self.post.story(delivery_id)
+
+    async def healths(self) -> tuple[Health, ...]:
+        """Return how endpoints are doing, by name."""
+        return await self.post.every()
+
     async def occurrences(self, job: str | None, limit: int) -> tuple[Occurrence, ...]:
         """Return rows of the ledger, newest first."""
         return tuple(await self.ledger.occurrences(JobName(job) if job else None, limit=limit))
@@ -144,7 +155,6 @@ class LocalControl(LocalAnswers):
     """Do what is asked as well.
 
     Attributes:
-        alerts: Has what schedules have told of.
         filling: Keeps what is to be filled in.
         past: Says what a job has spent.
         opening: Turns a request into the event that opens its run.
@@ -156,7 +166,6 @@ class LocalControl(LocalAnswers):
     """
 
     clock: Clock
-    alerts: Alerts
     filling: Backfills
     checkpoints: Checkpoints
     past: Past
@@ -228,14 +237,11 @@ class LocalControl(LocalAnswers):
             ConfigError: There is none of this id.
             IllegalEventError: It was delivered.
         """
-        row = await self.views.delivery(delivery_id)
-        if row is None:
-            message = f"there is no delivery {delivery_id}"
-            raise ConfigError(message, hint="kova-auto deliveries list shows them")
+        row = await self.post.row(delivery_id)
         await self.resume(row.endpoint)
         again = DeliveryRequeued(at=self.clock.now(), delivery_id=delivery_id, by=by)
         if row.cause == Cause.ALERT:
-            await self.alerts.tell(row.run_id, again)
+            await self.post.alerts.tell(row.run_id, again)
             self.bells.asked(row.run_id)
         else:
             await self._append(row.run_id, again)
@@ -268,6 +274,12 @@ class LocalControl(LocalAnswers):
     async def drop_backfills(self, job: str) -> int:
         """Let what waits to be filled in be; return how much that was."""
         return await self.filling.drop(JobName(job))
+
+    async def enable_endpoint(self, name: str) -> Health:
+        """Let things be sent to an endpoint again; return how it was before."""
+        before = await self.post.enable(EndpointName(name))
+        self.bells.work()
+        return before
 
     async def test_endpoint(self, name: str, outcome: Outcome | None) -> Told:
         """Send an endpoint a test message; with an outcome, as the report of a run that ended so."""

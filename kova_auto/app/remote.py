@@ -18,6 +18,8 @@ from kova_auto.app.control import Annals, Applied, Content, Placed, RunAsk, Said
 from kova_auto.app.socket import LONGEST_LINE, LONGEST_QUESTION, short_name, too_long
 from kova_auto.core import errors
 from kova_auto.core.backfill import Backfill
+from kova_auto.core.delivery.health import Health
+from kova_auto.core.delivery.story import Story
 from kova_auto.core.errors import JournalBusyError, KovaError
 from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
 from kova_auto.core.job import Outcome
@@ -35,6 +37,7 @@ _DELIVERIES: TypeAdapter[tuple[DeliveryRow, ...]] = TypeAdapter(tuple[DeliveryRo
 _REFUSAL: TypeAdapter[dict[str, str]] = TypeAdapter(dict[str, str])
 _OCCURRENCES: TypeAdapter[tuple[Occurrence, ...]] = TypeAdapter(tuple[Occurrence, ...])
 
+_HEALTHS: TypeAdapter[tuple[Health, ...]] = TypeAdapter(tuple[Health, ...])
 _BACKFILLS: TypeAdapter[tuple[Backfill, ...]] = TypeAdapter(tuple[Backfill, ...])
 _PAUSES: TypeAdapter[tuple[Pause, ...]] = TypeAdapter(tuple[Pause, ...])
 _RESTED: TypeAdapter[Pause | None] = TypeAdapter(Pause | None)
@@ -155,6 +158,18 @@ class RemoteControl:
     async def deliveries(self, status: str | None, endpoint: str | None, limit: int) -> tuple[DeliveryRow, ...]:
         """Return duties to tell, newest first."""
         return await self._ask("deliveries", _DELIVERIES, status=status, endpoint=endpoint, limit=limit)
+
+    async def delivery(self, delivery_id: DeliveryId) -> Story:
+        """Return all that is on record of one duty."""
+        return await self._ask("delivery", TypeAdapter(Story), delivery_id=delivery_id)
+
+    async def healths(self) -> tuple[Health, ...]:
+        """Return how endpoints are doing, by name."""
+        return await self._ask("healths", _HEALTHS)
+
+    async def enable_endpoint(self, name: str) -> Health:
+        """Let things be sent to an endpoint again; return how it was before."""
+        return await self._ask("enable_endpoint", TypeAdapter(Health), name=name)
 
     async def requeue(self, delivery_id: DeliveryId, by: str) -> DeliveryRow:
         """Take up a duty at once."""

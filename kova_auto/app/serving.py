@@ -15,7 +15,7 @@ from kova_auto.core.errors import JournalBusyError, JournalError, UnknownRunErro
 from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import RunId
 from kova_auto.core.job import Job
-from kova_auto.core.owed import OPEN
+from kova_auto.core.owed import OPEN, PUT_OFF
 from kova_auto.core.state import Execution, RunState
 from kova_auto.core.view import RunRow
 from kova_auto.engine.backends.embedded import Embedded
@@ -227,7 +227,7 @@ async def deliver_one(house: House, run_id: RunId, *, patience: timedelta) -> No
         try:
             await house.courier.deliver_due(only=run_id)
             rows = await house.store.views.deliveries(run_id=run_id)
-            waits = [row.next_at or house.clock.now() for row in rows if row.status in OPEN]
+            waits = [row.next_at or house.clock.now() for row in rows if row.status in OPEN and row.result != PUT_OFF]
         except JournalBusyError as exc:
             LOG.warning("deliveries of run %s wait: %s", run_id, exc)
             waits = [house.clock.now() + timedelta(seconds=AGAIN_S)]

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kova_auto.cli.account import Account
 from kova_auto.cli.asking import ask, person
+from kova_auto.cli.delivery_story import tell
 from kova_auto.cli.ending import INTERRUPTED
 from kova_auto.cli.frame import FAILED, new_app
 from kova_auto.cli.ink import ink
+from kova_auto.cli.instants import named
 from kova_auto.cli.listing import listing
 from kova_auto.cli.logs import keep_secrets, log_warnings
 from kova_auto.cli.options import ConfigOption, JsonOption, settings_of
@@ -21,7 +25,9 @@ from kova_auto.cli.presses import Presses
 from kova_auto.cli.run_rows import when
 from kova_auto.cli.screen import screen
 from kova_auto.cli.through import GLANCE_S, PATIENCE, Through
+from kova_auto.cli.usage import since_of
 from kova_auto.clock import SystemClock
+from kova_auto.core.delivery.story import Story, Try
 from kova_auto.core.delivery.text import one_line
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.event import DeliveryRequeued, Event
@@ -40,6 +46,8 @@ app = new_app("List what endpoints are owed; try again.")
 
 HEAD = ("DELIVERY", "ENDPOINT", "STATUS", "ATTEMPTS", "NEXT", "RUN", "DETAIL")
 _MANY = 10_000
+RETENTION = timedelta(days=30)
+_GIVEN_UP = (DeliveryStatus.DEAD, DeliveryStatus.CANCELLED)
 _STATUSES = ", ".join(status.value for status in DeliveryStatus)
 _LIST = f"""\
 List what endpoints are owed and were told, newest first.
@@ -49,7 +57,16 @@ With --json: a list of objects with {", ".join(DeliveryRow.model_fields)}. Insta
 _RETRY = """\
 Try deliveries again now, and say what came of it.
 
-With a live service that one tries; else this command does. Exits with 0 if all were delivered, else with 1.
+With a live service that one tries; else this command does. The receiver sees the id that it saw before. Exits with 0 if
+all were delivered, else with 1.
+
+--all-dead takes what was given up or cancelled and is not older than 30 days. --since takes what was owed since then
+and is dead, cancelled or unknown: of the unknown the receiver may be told twice.
+"""
+_SHOW = f"""\
+Show all that is on record of one delivery: each attempt, what the receiver said, and what comes next.
+
+With --json: an object with {", ".join(Story.model_fields)}; each of tries has {", ".join(Try.model_fields)}.
 """
 
 EndpointOption = Annotated[
@@ -88,6 +105,27 @@ def _cells(row: DeliveryRow, next_at: str) -> tuple[str, ...]:
     return row.delivery_id, row.endpoint, row.status, f"{row.attempts}", next_at, row.run_id, row.detail
 
 
+@app.command("show", help=_SHOW)
+def show(
+    delivery: Annotated[str, typer.Argument(metavar="DELIVERY", help="Id of a delivery.", show_default=False)],
+    *,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show one delivery."""
+    settings = settings_of(config)
+
+    async def question(answers: Answers) -> Story:
+        return await answers.delivery(DeliveryId(delivery))
+
+    found = ask(settings, question, kind="deliveries")
+    if json:
+        say_json(found.model_dump(mode="json"))
+        return
+    for line in tell(found, SystemClock().now(), parse_zone(settings.timezone)):
+        say(line)
+
+
 @app.command("retry", help=_RETRY)
 def retry(
     delivery: Annotated[
@@ -95,27 +133,48 @@ def retry(
     ] = None,
     *,
     all_dead: Annotated[bool, typer.Option("--all-dead", help="All that were given up.")] = False,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="T", help="All that failed since: a date, an instant, 2h.", show_default=False),
+    ] = None,
     endpoint: EndpointOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Take up one delivery, or all dead ones."""
-    if (delivery is None) is not all_dead:
-        msg = "wanted either a delivery's id or --all-dead"
+    """Take up one delivery, or many."""
+    if (delivery is None) is not (all_dead or since is not None):
+        msg = "wanted either a delivery's id or --all-dead or --since"
         raise ConfigError(msg)
-    if endpoint and not all_dead:
-        msg = "--endpoint goes with --all-dead"
+    if endpoint and delivery:
+        msg = "--endpoint goes with --all-dead and --since"
         raise ConfigError(msg)
     log_warnings()
-    raise typer.Exit(asyncio.run(_retry(settings_of(config), delivery, endpoint)))
+    settings, now = settings_of(config), SystemClock().now()
+    begin = named("--since", lambda text: since_of(text, now, settings.timezone), since) if since else now - RETENTION
+    raise typer.Exit(asyncio.run(_retry(settings, delivery, _Failed(all_dead, begin, endpoint))))
 
 
-async def _retry(settings: Settings, delivery: str | None, endpoint: str | None) -> int:
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """Say which deliveries are meant: those that failed since an instant, perhaps to one endpoint alone."""
+
+    only_dead: bool
+    since: datetime
+    endpoint: str | None
+
+    async def ids(self, control: Control) -> list[DeliveryId]:
+        found: list[DeliveryRow] = []
+        for status in _GIVEN_UP if self.only_dead else (*_GIVEN_UP, DeliveryStatus.UNKNOWN):
+            found += await control.deliveries(status, self.endpoint, _MANY)
+        return [row.delivery_id for row in found if row.owed_at >= self.since]
+
+
+async def _retry(settings: Settings, delivery: str | None, failed: _Failed) -> int:
     from kova_auto.app.connect import connected
 
     async with connected(settings, environment(), kind="deliveries", drives=True) as connection:
         keep_secrets(connection.house)
         control = connection.control
-        ids = [DeliveryId(delivery)] if delivery else await _dead(control, endpoint)
+        ids = [DeliveryId(delivery)] if delivery else await failed.ids(control)
         if not ids:
             say("No delivery is dead.")
             return 0
@@ -130,10 +189,6 @@ async def _retry(settings: Settings, delivery: str | None, endpoint: str | None)
         codes = [await _told(connection, run_id, wanted) for run_id, wanted in runs.items()]
         codes += [await _told_of_alert(connection, row) for row in alerts]
     return max(codes)
-
-
-async def _dead(control: Control, endpoint: str | None) -> list[DeliveryId]:
-    return [row.delivery_id for row in await control.deliveries(DeliveryStatus.DEAD, endpoint, _MANY)]
 
 
 async def _told(connection: Connection, run_id: RunId, wanted: list[DeliveryId]) -> int:

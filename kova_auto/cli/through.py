@@ -102,11 +102,11 @@ class Through:
     def _is_over(self) -> bool:
         now = self.clock.now()
         return self.account.state.finished is not None and not any(
-            owed.in_flight or owed.next_at is None or owed.next_at <= now for owed in self.owed
+            owed.in_flight or owed.next_at is None or owed.next_at <= now for owed in self.owed if not owed.put_off
         )
 
     def _is_told(self, deadline: datetime) -> bool:
-        later = all(owed.next_at and owed.next_at > deadline for owed in self.owed)
+        later = all(owed.put_off or (owed.next_at and owed.next_at > deadline) for owed in self.owed)
         return later or self.clock.now() >= deadline
 
     async def _reach(self, goal: Coroutine[None, None, object], leave: Coroutine[None, None, None]) -> bool:

@@ -17,6 +17,7 @@ import pytest
 from kova_auto import __version__
 from kova_auto.app.control import Control, RunAsk, Status
 from kova_auto.app.local import LocalAnswers
+from kova_auto.app.post import Post
 from kova_auto.app.remote import PAGE, RemoteControl
 from kova_auto.app.socket import LONGEST_QUESTION, listening
 from kova_auto.core.errors import ConfigError, IllegalEventError, JournalBusyError, KovaError
@@ -24,6 +25,7 @@ from kova_auto.core.event import RunAcquired
 from kova_auto.core.ids import RunId
 from kova_auto.core.view import RunRow
 from kova_auto.engine.bells import Bells
+from tests.doubles.healths import MemoryHealths
 from tests.doubles.journal import MemoryJournal
 from tests.support import a_request, at
 
@@ -204,7 +206,8 @@ async def test_the_facts_of_a_long_run_come_in_pages(path: Path, limit: int | No
     state, _ = await journal.open(a_request("nightly@1"))
     for epoch in range(1, 2 * PAGE):
         state = await journal.append(state, RunAcquired(at=at("06:00:00"), epoch=epoch, worker="one"))
-    answers = LocalAnswers(journal, journal, journal, Bells())
+    post = Post(journal, journal, journal, MemoryHealths())
+    answers = LocalAnswers(journal, journal, journal, Bells(), post)
 
     async with answering(path, cast("Clerk", answers)) as control:
         found = await control.events(state.run_id, 0, 0, limit)

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from kova_auto.app.control import Applied, Placed
 from kova_auto.core.approval.levels import Verdict
+from kova_auto.core.delivery.story import Story, Try
 from kova_auto.core.event import Event, Fact
 from kova_auto.core.loop_view import Iteration, LoopCall, LoopFailure, LoopView
 from kova_auto.core.replay import Replay, ReplayedCall, ReplayedIteration
@@ -32,6 +33,8 @@ MODELS: Sequence[tuple[str, type[BaseModel]]] = [
     ("A call of a replay", ReplayedCall),
     ("`kova-auto approvals list`", ApprovalRow),
     ("`kova-auto deliveries list`", DeliveryRow),
+    ("`kova-auto deliveries show`", Story),
+    ("An attempt", Try),
     ("`kova-auto usage`", UsageReport),
     ("A sum", Used),
 ]

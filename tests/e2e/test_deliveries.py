@@ -84,11 +84,62 @@ def test_a_retry_wants_one_thing_to_retry(scene: Scene) -> None:
     assert (unknown.exit_code, "there is no delivery msg_x" in unknown.stderr) == (2, True)
 
 
+def test_all_that_is_on_record_of_a_delivery_is_shown(scene: Scene) -> None:
+    with receiving() as receiver:
+        scene.settings(endpoint(receiver.url.replace("127.0.0.1", "localhost"), allow_http="true"))
+        scene.run("run", "look")
+        (row,) = json.loads(scene.run("deliveries", "list", "--json").stdout)
+        scene.settings(endpoint(receiver.url))
+        scene.run("deliveries", "retry", row["delivery_id"])
+    told = scene.run("deliveries", "show", row["delivery_id"]).stdout
+    story = json.loads(scene.run("deliveries", "show", row["delivery_id"], "--json").stdout)
+
+    assert [(one["attempt"], one["result"], one["http_status"]) for one in story["tries"]] == [
+        (1, "policy_block", None),
+        (2, "delivered", 204),
+    ]
+    attempts = [line.partition("attempt ")[2].partition(",")[0] for line in told.splitlines() if "attempt " in line]
+    assert attempts == ["1: policy block", "2: delivered"]
+    assert ("asked for it again" in told, "next       nothing: the receiver has it" in told) == (True, True)
+    assert receiver.received[0].headers["webhook-replayed"] == "true"
+
+
+def test_a_delivery_that_nobody_knows_cannot_be_shown(scene: Scene) -> None:
+    result = scene.run("deliveries", "show", "msg_none")
+    assert (result.exit_code, "there is no delivery msg_none" in result.stderr) == (2, True)
+
+
+def test_what_failed_since_an_instant_is_taken_up_together(scene: Scene) -> None:
+    with receiving() as receiver:
+        scene.settings(endpoint(receiver.url.replace("127.0.0.1", "localhost"), allow_http="true"))
+        scene.run("run", "look")
+        scene.settings(endpoint(receiver.url))
+        none = scene.run("deliveries", "retry", "--since", "2999-01-01")
+        again = scene.run("deliveries", "retry", "--since", "2h", "--endpoint", "ci")
+        bad = scene.run("deliveries", "retry", "--since", "yesterday-ish")
+    assert (none.stdout, again.exit_code, len(receiver.received)) == ("No delivery is dead.\n", 0, 1)
+    assert (bad.exit_code, "--since" in bad.stderr) == (2, True)
+
+
+def test_how_an_endpoint_is_doing_is_listed_and_it_can_be_enabled(scene: Scene) -> None:
+    with receiving() as receiver:
+        scene.settings(endpoint(receiver.url))
+        (before,) = json.loads(scene.run("endpoints", "list", "--json").stdout)
+        scene.run("run", "look")
+        (after,) = json.loads(scene.run("endpoints", "list", "--json").stdout)
+    told = scene.run("endpoints", "enable", "ci", "--retry-dead")
+    missing = scene.run("endpoints", "enable", "nobody")
+
+    assert (before["state"], after["state"], after["failures"]) == ("unused", "ok", 0)
+    assert told.stdout.startswith("ci: enabled; it was ok, last ")
+    assert (missing.exit_code, "there is no endpoint nobody; the settings have ci" in missing.stderr) == (2, True)
+
+
 def test_endpoints_are_listed_without_their_urls_and_secrets(scene: Scene) -> None:
     scene.settings(endpoint("https://hooks.example.org/T0/B0/xyz", timeout='"5s"'))
     shown = scene.run("endpoints", "list")
     assert shown.stdout.splitlines()[1].split() == [
-        *("ci", "standard", "settings", "file", "secret", "public", "https", "5", "s"),
+        *("ci", "standard", "settings", "file", "secret", "public", "https", "5", "s", "unused"),
     ]
     listed = scene.run("endpoints", "list", "--json").stdout
     assert json.loads(listed) == [
