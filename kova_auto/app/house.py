@@ -13,6 +13,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kova_auto import __version__
+from kova_auto.app.answering import linked_by
 from kova_auto.app.archive import database_of
 from kova_auto.app.checkpoints import RunCheckpoints
 from kova_auto.app.control import RunAsk, Status, Told
@@ -112,6 +113,7 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
         bells.told,
         bells.asked,
         wardens=settings.alerts,
+        linked=linked_by(settings),
     )
     courier = Courier(attempts, store.views, worker)
     server = Discovery(providers, clock) if settings.discover else nobody
