@@ -49,7 +49,7 @@ def render(notice: Notice, wish: Wish) -> Rendered:
     if document.links:
         fields["url"] = document.links[0][1]
     most = MAX_PLAIN if wish.form is Form.PLAIN else _MOST
-    text = page.within(lambda text: size_of_push({**fields, "body": text}) <= _MOST, most)
+    text = page.within(_MOST, lambda text: size_of_push({**fields, "body": text}), most)
     return Rendered(encode({**fields, "body": text}))
 
 

@@ -15,7 +15,7 @@ from kova_auto.core.delivery.format import Form, Format, Rendered, Sealed, Wish,
 from kova_auto.core.delivery.formats.answer import is_good, unfit_answer
 from kova_auto.core.delivery.formats.page import PLAIN, Page
 from kova_auto.core.delivery.formats.sealing import below
-from kova_auto.core.delivery.limits import LIMITS, Unit
+from kova_auto.core.delivery.limits import LIMITS
 from kova_auto.core.delivery.notice import EndpointTest, Notice, RunReport
 from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult
 from kova_auto.core.delivery.target import Target
@@ -31,7 +31,7 @@ def render(notice: Notice, wish: Wish) -> Rendered:
     """Return the ping's body, and what it is: a run that has nothing to report is a success, too."""
     document = describe(notice)
     most = MAX_PLAIN if wish.form is Form.PLAIN else _MOST
-    text = Page(document, wish, PLAIN).within(lambda text: Unit.BYTES.size(text) <= most, most)
+    text = Page(document, wish, PLAIN).within(_MOST, most=most)
     is_quiet = isinstance(notice, RunReport) and notice.outcome is Outcome.NOTHING_TO_REPORT
     path = "" if is_quiet else _PATHS[document.status]
     run_id = "" if isinstance(notice, EndpointTest) else notice.run_id

@@ -43,7 +43,7 @@ def render(notice: Notice, wish: Wish) -> Rendered:
     """Return a message in Markdown, or a short one of plain text where that was not taken."""
     document, is_rich = describe(notice), wish.form is Form.RICH
     dialect, most = (_DIALECT, _MOST) if is_rich else (PLAIN, MAX_PLAIN)
-    text = Page(document, wish, dialect, titled=False).within(lambda text: Unit.BYTES.size(text) <= most, most)
+    text = Page(document, wish, dialect, titled=False).within(_MOST, most=most)
     message: dict[str, JsonValue] = {
         "title": PLAIN.shortened(document.title, _MOST_TITLE),
         "message": text,

@@ -27,7 +27,7 @@ def render(notice: Notice, wish: Wish) -> Rendered:
     """Return a Markdown message, or a plain text where that was not taken."""
     kind, dialect = ("text", PLAIN) if wish.form is Form.PLAIN else ("markdown", _DIALECT)
     most = _MOST[kind]
-    text = Page(describe(notice), wish, dialect).within(lambda text: Unit.BYTES.size(text) <= most, most)
+    text = Page(describe(notice), wish, dialect).within(most, most=most)
     message: dict[str, JsonValue] = {"msgtype": kind, kind: {"content": text}}
     return Rendered(encode(message))
 

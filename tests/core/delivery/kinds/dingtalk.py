@@ -1,0 +1,7 @@
+"""Read messages for DingTalk."""
+
+from __future__ import annotations
+
+from tests.core.delivery.kind import Kind
+
+KIND = Kind(live=r"(?<![A-Za-z0-9])@(?:all|所有人|\d{11})", fenced=True)
