@@ -109,5 +109,9 @@ LIMITS: Final[Mapping[str, Mapping[str, Limit]]] = {
     },
     "bark": {"body": _bytes(4096, "documented: a push of Apple's is at most 4 KB")},
     "healthchecks": {"body": _bytes(10_000, "seen: 100 kB hosted, 10 kB by default where self-hosted")},
+    "apprise": {
+        "title": _characters(200, "seen: what most of its services take"),
+        "text": _bytes(2000, "seen: what most of its services take"),
+    },
     "email": {"subject": _characters(150, "seen: shown lines"), "body": _bytes(200_000, "seen: clients cut at 102 KB")},
 }
