@@ -87,6 +87,13 @@ def posted(target: Target, message: Rendered, _delivery_id: str, _now: datetime)
     return Sealed(target.url, message.body, (("Content-Type", message.content_type), *message.headers))
 
 
+class Carrier(StrEnum):
+    """Say who carries a message."""
+
+    HTTP = "http"
+    APPRISE = "apprise"  # best effort: it says no more than whether it failed
+
+
 @dataclass(frozen=True)
 class Format:
     """Hold what is particular to one kind of receiver.
@@ -107,6 +114,7 @@ class Format:
     seal: Seal = posted
     tries_in_doubt: int | Callable[[Mapping[str, OptionValue]], int | None] | None = 2
     declines: Callable[[Notice, Wish], AttemptResult | None] = takes_all
+    carrier: Carrier = Carrier.HTTP
 
     def doubts(self, options: Mapping[str, OptionValue]) -> int | None:
         """Return how many attempts may end in doubt, with the options of an endpoint."""
