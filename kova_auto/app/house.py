@@ -46,6 +46,7 @@ from kova_auto.engine.bells import Bells
 from kova_auto.engine.service import Engine
 from kova_auto.engine.world import World
 from kova_auto.net.exchange import GuardedExchange
+from kova_auto.scheduling.book import JobBook
 from kova_auto.scheduling.jobfiles import load_job
 from kova_auto.settings.model import Settings
 from kova_auto.store.store import Store, open_store
@@ -54,7 +55,11 @@ from kova_auto.tools.isolation.applying import Held
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """Hold one service: its adapters and its loops. Close it when done."""
+    """Hold one service: its adapters and its loops. Close it when done.
+
+    Attributes:
+        books: What it has read of job files, once it serves.
+    """
 
     settings: Settings
     clock: SteadyClock
@@ -68,6 +73,7 @@ class House:
     engine: Engine
     courier: Courier
     control: LocalControl
+    books: list[JobBook]
 
     async def close(self) -> None:
         """End what was left running and let go of the database."""
@@ -97,7 +103,7 @@ async def build(settings: Settings, environ: Mapping[str, str], *, clock: Steady
 def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, store: Store, clock: SteadyClock) -> House:
     places, exchange, bells = places_of(settings, environ), GuardedExchange(), Bells()
     tooling = tooling_of(places, environ, vault, store.journal, exchange)
-    providers, endpoints = Providers(settings.providers, vault), Endpoints(settings, vault)
+    providers, endpoints = Providers(settings.providers, vault), Endpoints(settings, vault, clock)
     models, copies = Models(providers, settings.weights_dir), Copies(places.work, str(places.data), _held(places))
     worker = f"{socket.gethostname()}:{os.getpid()}"
     books = Books(store.journal, store.alerts)
@@ -119,15 +125,18 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
     server = Discovery(providers, clock) if settings.discover else nobody
     past = Past(store.journal, store.views, _zones(settings))
     permissions = permissions_of(settings, environ)
-    opening = Opening(clock, Pinning(providers, server), past, copies, permissions, _loader(settings), vault.learn)
+    pinning, loader = Pinning(providers, server), _loader(settings, vault)
+    opening = Opening(clock, pinning, past, copies, permissions, loader, vault.learn)
     world = _world(settings, store, vault, tooling, clock=clock, models=models, opening=opening, worker=worker)
     engine = Engine(world, bells)
-    desk = _Desk(settings, clock, clock.now(), opening, endpoints, courier, engine)
+    files: list[JobBook] = []
+    desk = _Desk(settings, clock, clock.now(), opening, endpoints, courier, engine, files)
     control = LocalControl(
         journal=store.journal,
         views=store.views,
         ledger=store.ledger,
         bells=bells,
+        requests=store.hooks,
         post=Post(store.journal, store.views, store.alerts, store.healths),
         clock=clock,
         filling=store.backfills,
@@ -140,7 +149,7 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
         redact=vault.redact,
         remember=permissions.keep,
     )
-    return House(settings, clock, places, vault, store, bells, tooling, models, opening, engine, courier, control)
+    return House(settings, clock, places, vault, store, bells, tooling, models, opening, engine, courier, control, books)
 
 
 def _world(
@@ -186,6 +195,7 @@ class _Desk:
     endpoints: Endpoints
     courier: Courier
     engine: Engine
+    books: list[JobBook]
 
     async def open(self, ask: RunAsk) -> RunRequested:
         """Return what opens the run that is asked for, its listener known as an endpoint from now on."""
@@ -203,7 +213,12 @@ class _Desk:
         """Describe the service."""
         kind = "sqlite" if self.settings.database == "sqlite" else "postgresql"
         return Status(
-            pid=os.getpid(), version=__version__, started_at=self.started_at, running=self.engine.running, database=kind
+            pid=os.getpid(),
+            version=__version__,
+            started_at=self.started_at,
+            running=self.engine.running,
+            database=kind,
+            parked=tuple(parked for book in self.books for parked in book.parked),
         )
 
 
@@ -212,11 +227,13 @@ def _held(places: HousePlaces) -> Held:
     return Held((*places.secret, *places.control), places.job_dirs)
 
 
-def _loader(settings: Settings) -> Callable[[Path], Job]:
+def _loader(settings: Settings, vault: Vault) -> Callable[[Path], Job]:
     names, calendars = tuple(settings.endpoints), settings.calendar_dates
 
     def load(path: Path) -> Job:
-        return load_job(path, timezone=settings.timezone, endpoints=names, calendars=calendars)
+        job = load_job(path, timezone=settings.timezone, endpoints=names, calendars=calendars)
+        vault.vet(job)
+        return job
 
     return load
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -26,6 +26,7 @@ from kova_auto.core.inputs import misfit
 from kova_auto.core.job import Job, Notify
 from kova_auto.core.policy import policy_of
 from kova_auto.core.ports import Clock
+from kova_auto.core.secret import SecretRef
 from kova_auto.llm.choice import PLAYED
 from kova_auto.llm.script import scripted_name
 from kova_auto.scheduling.means import TAINTED
@@ -60,6 +61,7 @@ class Opening:
         past: Says what a job's earlier runs mean for the next.
         permissions: Say what people and this machine allowed for good.
         loader: Reads a job file with the settings' zone and endpoints.
+        learn: Fetches secrets, so that they are known before a word of the run is written down.
     """
 
     clock: Clock
@@ -68,6 +70,7 @@ class Opening:
     copies: Copies
     permissions: Permissions
     loader: Callable[[Path], Job]
+    learn: Callable[[Iterable[SecretRef]], None]
 
     async def of_occurrence(
         self,
@@ -142,6 +145,7 @@ class Opening:
 
     def _look(self, key: RunId, job: Job, now: datetime) -> _Found:
         """Look up all that a run needs of this machine; on a thread, as secrets and files may take a while."""
+        self.learn(job.env.values())
         chain: Chain | ConfigError | None
         try:
             chain = self.pinning.without_server(job, now)

@@ -45,6 +45,7 @@ async def serve(house: House, stop: asyncio.Event, *, drain: timedelta = DRAIN) 
     """
     await _sweep(house)
     book, alarm = _book(house), AlarmClock(longest=house.settings.max_sleep)
+    house.books.append(book)
     scheduler = _scheduler(house, book)
     listen = ingress(house, book, alarm.rang.set)
     engine = Embedded(house.store.views, house.clock, house.bells)
@@ -97,6 +98,7 @@ def _book(house: House) -> JobBook:
         endpoints=tuple(settings.endpoints),
         calendars=settings.calendar_dates,
         clock=house.clock,
+        vet=house.vault.vet,
     )
 
 

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from threading import Lock
 
-from kova_auto.core.errors import ConfigError
+from kova_auto.core.errors import ConfigError, JobFileError
+from kova_auto.core.job import Job
 from kova_auto.core.redact import Redactor
 from kova_auto.core.secret import SecretRef
 from kova_auto.settings.model import Settings
@@ -34,6 +35,17 @@ class Vault:
         for reference in references:
             with contextlib.suppress(ConfigError):
                 self.value(reference)
+
+    def vet(self, job: Job) -> None:
+        """Learn the secrets that a job gives to its commands, and refuse a job whose name holds a secret.
+
+        Raises:
+            JobFileError: The name would be in every message, row and line of the log.
+        """
+        self.learn(job.env.values())
+        if self.holds(job.name):
+            message = "wanted a name without a secret in it: a job's name is shown everywhere"
+            raise JobFileError(message, path=job.path, hint="rename the file")
 
     def value(self, reference: SecretRef, base: Path | None = None) -> str:
         """Return a secret.

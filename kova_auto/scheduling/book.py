@@ -7,14 +7,16 @@ is left for the next look.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from kova_auto.core.errors import ConfigError, JobFileError
 from kova_auto.core.ids import JobName
 from kova_auto.core.job import Job
+from kova_auto.core.parked import Parked
 from kova_auto.core.ports import Clock
 from kova_auto.scheduling.dependencies import dependency_errors
 from kova_auto.scheduling.jobfiles import SUFFIX, drawn_in, files_of, load_job
@@ -31,12 +33,14 @@ class Entry:
     Attributes:
         files: Paths of the file itself and of those that it draws in.
         stamps: Tell whether any of them has changed; empty where they are to be read anew anyway.
+        good_ns: When the file was written that `job` was read from; 0 where there is none.
     """
 
     files: tuple[str, ...]
     stamps: tuple[Stamp, ...]
     job: Job | None
     problem: JobFileError | None = None
+    good_ns: int = 0
 
 
 class JobBook:
@@ -50,6 +54,7 @@ class JobBook:
         endpoints: Collection[str],
         calendars: Calendars | None = None,
         clock: Clock | None = None,
+        vet: Callable[[Job], None] = lambda _: None,
     ) -> None:
         """Begin with no jobs; `refresh` reads them.
 
@@ -59,8 +64,9 @@ class JobBook:
             endpoints: Names that a job may tell.
             calendars: What a schedule may exclude.
             clock: The one by which files get their times; without it every file is taken to be written to its end.
+            vet: Raises JobFileError for a job that must not run here, though its file is right.
         """
-        self._directory, self._clock = directory, clock
+        self._directory, self._clock, self._vet = directory, clock, vet
         self._load_job = partial(load_job, timezone=timezone, endpoints=endpoints, calendars=calendars)
         self._entries: dict[JobName, Entry] | None = None
         self._depending: Mapping[JobName, JobFileError] = {}
@@ -75,6 +81,12 @@ class JobBook:
     def jobs(self) -> list[Job]:
         """Return the jobs that can run, by name; one that waits for itself in the end, or for nobody, cannot."""
         return [entry.job for name, entry in self.entries.items() if entry.job and name not in self._depending]
+
+    @property
+    def parked(self) -> list[Parked]:
+        """Return the jobs whose files are broken, by name."""
+        broken = [(name, entry) for name, entry in sorted(self.entries.items()) if entry.problem]
+        return [Parked(job=name, good_at=_instant(entry.good_ns) if entry.job else None) for name, entry in broken]
 
     def has_changed(self) -> bool:
         """Say whether there is something to be read, reading nothing; may be asked from another thread."""
@@ -158,13 +170,15 @@ class JobBook:
     def _load(self, path: str, here: Stamp, known: Entry | None) -> Entry:
         """Read a file; its stamp is from before that, so that what changes meanwhile is read again."""
         file, job, problem = Path(path), known.job if known else None, None
+        good_ns = known.good_ns if known else 0
         try:
-            job = self._load_job(file)
-            named = files_of(job, Path(job.path))
+            read = self._load_job(file)
+            self._vet(read)
+            job, named, good_ns = read, files_of(read, Path(read.path)), here[1] if here else 0
         except JobFileError as exc:
             problem, named = exc, drawn_in(file)
         files = tuple(map(str, named))
-        return Entry((path, *files), (here, *map(stamp, files)), job, problem)
+        return Entry((path, *files), (here, *map(stamp, files)), job, problem, good_ns)
 
     def _told(self, entry: Entry, known: Entry | None) -> Entry:
         """Say in the log what a file has become, once; return the entry, or the one that says the same."""
@@ -183,6 +197,10 @@ class JobBook:
 
 def _is_broken(entry: Entry) -> bool:
     return entry.problem is not None
+
+
+def _instant(written_ns: int) -> datetime:
+    return datetime.fromtimestamp(written_ns // 1_000_000_000, UTC)
 
 
 def _name(path: str) -> JobName:
