@@ -35,7 +35,7 @@ async def open_archive(settings: Settings, environ: Mapping[str, str]) -> Archiv
     """
     store = await asyncio.to_thread(open_store, database_of(settings, environ), create=True)
     post = Post(store.journal, store.views, store.alerts, store.healths)
-    return Archive(store, LocalAnswers(store.journal, store.views, store.ledger, Bells(), post))
+    return Archive(store, LocalAnswers(store.journal, store.views, store.ledger, Bells(), store.hooks, post))
 
 
 def database_of(settings: Settings, environ: Mapping[str, str]) -> str | Path:

@@ -13,6 +13,7 @@ from kova_auto.core.delivery.health import Health
 from kova_auto.core.delivery.story import Story
 from kova_auto.core.event import Event
 from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
+from kova_auto.core.inbound.hook import HookRow
 from kova_auto.core.job import Outcome
 from kova_auto.core.ledger import Occurrence, ScheduleVersion, Standing
 from kova_auto.core.pausing import Pause
@@ -167,6 +168,9 @@ class Answers(Protocol):
 
     async def occurrences(self, job: str | None, limit: int) -> tuple[Occurrence, ...]:
         """Return rows of the ledger, newest first."""
+
+    async def hooks(self, job: str | None, like: str, limit: int) -> tuple[HookRow, ...]:
+        """Return requests of webhooks with what became of them, newest first; `like` begins an id."""
 
     async def annals(self, job: str | None, since: datetime, until: datetime) -> Annals:
         """Return what is on record of schedules for a stretch, `until` excluded."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from kova_auto.app.discovery import Discovery, nobody
 from kova_auto.app.finding import Finding, Mark
 from kova_auto.app.house_findings import of_data, of_secret, of_settings
+from kova_auto.app.inbound_findings import of_inbound
 from kova_auto.app.model_findings import Asking, of_job, of_servers
 from kova_auto.app.models import Providers
 from kova_auto.app.permission_findings import of_permissions
@@ -62,7 +63,8 @@ async def _examined(
     server = None if offline or not settings.discover else Discovery(providers, SystemClock())
     pinning = Pinning(providers, server or nobody)
     jobs, broken = _jobs(settings)
-    for finding in (*broken, *of_unconfined(jobs), *await asyncio.to_thread(_allowed, settings, environ, jobs)):
+    said = await asyncio.to_thread(_of_files, settings, environ, jobs)
+    for finding in (*broken, *of_unconfined(jobs), *said):
         yield finding
     for job in jobs:
         finding, chain = await of_job(job, pinning, sandbox, now, has_looked=not offline)
@@ -88,9 +90,9 @@ async def _of_ground(settings: Settings, environ: Mapping[str, str], now: dateti
         yield finding
 
 
-def _allowed(settings: Settings, environ: Mapping[str, str], jobs: list[Job]) -> list[Finding]:
-    """Return what there is to say of what is allowed for good."""
-    return list(of_permissions(permissions_of(settings, environ), jobs))
+def _of_files(settings: Settings, environ: Mapping[str, str], jobs: list[Job]) -> list[Finding]:
+    """Return what there is to say of what is allowed for good, and of what starts jobs from outside."""
+    return [*of_permissions(permissions_of(settings, environ), jobs), *of_inbound(settings, environ, jobs)]
 
 
 def _jobs(settings: Settings) -> tuple[list[Job], list[Finding]]:

@@ -32,6 +32,7 @@ from kova_auto.core.event import (
 )
 from kova_auto.core.holding import rival, unsettleable
 from kova_auto.core.ids import BlobHash, CallId, DeliveryId, EndpointName, JobName, RunId
+from kova_auto.core.inbound.hook import HookRow, Hooks
 from kova_auto.core.job import Outcome
 from kova_auto.core.ledger import Ledger, Occurrence
 from kova_auto.core.owed import Cause
@@ -72,6 +73,7 @@ class LocalAnswers:
     views: Views
     ledger: Ledger
     bells: Bells
+    requests: Hooks
     post: Post
 
     async def runs(self, job: str | None, *, unfinished: bool, limit: int) -> tuple[RunRow, ...]:
@@ -123,6 +125,10 @@ class LocalAnswers:
     async def occurrences(self, job: str | None, limit: int) -> tuple[Occurrence, ...]:
         """Return rows of the ledger, newest first."""
         return tuple(await self.ledger.occurrences(JobName(job) if job else None, limit=limit))
+
+    async def hooks(self, job: str | None, like: str, limit: int) -> tuple[HookRow, ...]:
+        """Return requests of webhooks with what became of them, newest first; `like` begins an id."""
+        return tuple(await self.requests.rows(JobName(job) if job else None, like=like, limit=limit))
 
     async def annals(self, job: str | None, since: datetime, until: datetime) -> Annals:
         """Return what is on record of schedules for a stretch, `until` excluded."""

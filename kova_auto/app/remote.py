@@ -22,6 +22,7 @@ from kova_auto.core.delivery.health import Health
 from kova_auto.core.delivery.story import Story
 from kova_auto.core.errors import JournalBusyError, KovaError
 from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
+from kova_auto.core.inbound.hook import HookRow
 from kova_auto.core.job import Outcome
 from kova_auto.core.ledger import Occurrence
 from kova_auto.core.pausing import Pause
@@ -39,6 +40,7 @@ _OCCURRENCES: TypeAdapter[tuple[Occurrence, ...]] = TypeAdapter(tuple[Occurrence
 
 _HEALTHS: TypeAdapter[tuple[Health, ...]] = TypeAdapter(tuple[Health, ...])
 _BACKFILLS: TypeAdapter[tuple[Backfill, ...]] = TypeAdapter(tuple[Backfill, ...])
+_HOOKS: TypeAdapter[tuple[HookRow, ...]] = TypeAdapter(tuple[HookRow, ...])
 _PAUSES: TypeAdapter[tuple[Pause, ...]] = TypeAdapter(tuple[Pause, ...])
 _RESTED: TypeAdapter[Pause | None] = TypeAdapter(Pause | None)
 
@@ -182,6 +184,10 @@ class RemoteControl:
     async def occurrences(self, job: str | None, limit: int) -> tuple[Occurrence, ...]:
         """Return rows of the ledger, newest first."""
         return await self._ask("occurrences", _OCCURRENCES, job=job, limit=limit)
+
+    async def hooks(self, job: str | None, like: str, limit: int) -> tuple[HookRow, ...]:
+        """Return requests of webhooks with what became of them, newest first; `like` begins an id."""
+        return await self._ask("hooks", _HOOKS, job=job, like=like, limit=limit)
 
     async def annals(self, job: str | None, since: datetime, until: datetime) -> Annals:
         """Return what is on record of schedules for a stretch, `until` excluded."""

@@ -21,8 +21,9 @@ from kova_auto.core.errors import ConfigError
 from kova_auto.core.ids import JobName
 from kova_auto.core.job import Job
 from kova_auto.core.schedule.late_words import say_late
+from kova_auto.core.schedule.sentence import sentence
 from kova_auto.core.schedule.timetable import Timetable
-from kova_auto.core.schedule.triggers import EveryTrigger
+from kova_auto.core.schedule.triggers import AfterTrigger, EveryTrigger, StartupTrigger, WebhookTrigger
 from kova_auto.scheduling.triggers import timetable_of
 
 _HEAD = ("LOCAL", "UTC", "JOB")
@@ -82,14 +83,18 @@ def show_coming(
     loaded = [found for _, found in source.load_each(source.paths(jobs))]
     now = now_of(context)
     after = named("--from", source.instant, start) if start else now
-    found = _coming(_timetables(source, loaded, now), after, count)
+    timetables = _timetables(source, loaded, now)
+    found = _coming(timetables, after, count)
     if as_json:
         say_json([one.json for one in found])
     elif found:
         say(table(_HEAD, [one.cells for one in found]))
         _say_lateness(found)
-    else:
+    elif not any(map(_is_clockless, timetables)):
         say("Nothing runs by itself.")
+    if not as_json and (jobs or not found):
+        for job, timetable in filter(_is_clockless, timetables):
+            say(f"{job.name} runs {sentence(timetable)}.")
     for error in loaded:
         if isinstance(error, ConfigError):
             complain(error.sentence, "left out")
@@ -101,6 +106,11 @@ def _timetables(source: JobSource, loaded: Iterable[Job | ConfigError], now: dat
     seen = first_seen(source.settings, jobs)
     timetables = [(job, timetable_of(job, seen.get(JobName(job.name)), calendars, now=now)) for job in jobs]
     return [(job, timetable) for job, timetable in timetables if timetable]
+
+
+def _is_clockless(one: tuple[Job, Timetable]) -> bool:
+    """Say whether no clock implies when a job runs."""
+    return isinstance(one[1].trigger, StartupTrigger | AfterTrigger | WebhookTrigger)
 
 
 def _coming(timetables: Iterable[tuple[Job, Timetable]], after: datetime, count: int) -> list[Coming]:

@@ -40,6 +40,7 @@ COMMANDS: Final = (
     Entry("deliveries", "kova_auto.cli.deliveries", "List what endpoints are owed; try again", LOOK),
     Entry("usage", "kova_auto.cli.usage", "Show what models have used, and what it cost", LOOK),
     Entry("models", "kova_auto.cli.models", "List models; add the weights of a small one for trying out", LOOK),
+    Entry("hooks", "kova_auto.cli.hooks", "List requests that start jobs; show where they go; send a test", LOOK),
     Entry("endpoints", "kova_auto.cli.endpoints", "List endpoints; send one a test", LOOK),
     Entry("doctor", "kova_auto.cli.doctor", "Say what is not as it must be, and what to do", LOOK),
 )

@@ -26,6 +26,7 @@ from kova_auto.core.ids import RunId
 from kova_auto.core.view import RunRow
 from kova_auto.engine.bells import Bells
 from tests.doubles.healths import MemoryHealths
+from tests.doubles.hooks import MemoryHooks
 from tests.doubles.journal import MemoryJournal
 from tests.support import a_request, at
 
@@ -207,7 +208,7 @@ async def test_the_facts_of_a_long_run_come_in_pages(path: Path, limit: int | No
     for epoch in range(1, 2 * PAGE):
         state = await journal.append(state, RunAcquired(at=at("06:00:00"), epoch=epoch, worker="one"))
     post = Post(journal, journal, journal, MemoryHealths())
-    answers = LocalAnswers(journal, journal, journal, Bells(), post)
+    answers = LocalAnswers(journal, journal, journal, Bells(), MemoryHooks(journal), post)
 
     async with answering(path, cast("Clerk", answers)) as control:
         found = await control.events(state.run_id, 0, 0, limit)

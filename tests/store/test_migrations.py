@@ -19,6 +19,7 @@ from kova_auto.core.backfill import Backfill
 from kova_auto.core.delivery.health import Health
 from kova_auto.core.errors import JournalError
 from kova_auto.core.event import ModelCallFailed, RunAcquired
+from kova_auto.core.inbound.hook import HookRequest
 from kova_auto.core.ledger import Occurrence, ScheduleVersion
 from kova_auto.core.pausing import JobMark
 from kova_auto.core.run import opened
@@ -202,6 +203,7 @@ def test_opening_a_journal_that_is_up_to_date_needs_no_alembic(tmp_path: Path) -
         ("schedule_version", ScheduleVersion, set()),
         ("backfill", Backfill, set()),
         ("endpoint", Health, set()),
+        ("hook_request", HookRequest, set()),
     ],
 )
 def test_every_field_of_a_row_has_its_column(table: str, kind: type[Value], operational: set[str]) -> None:
