@@ -16,6 +16,7 @@ from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
 from kova_auto.core.inbound.hook import HookRow
 from kova_auto.core.job import Outcome
 from kova_auto.core.ledger import Occurrence, ScheduleVersion, Standing
+from kova_auto.core.parked import Parked
 from kova_auto.core.pausing import Pause
 from kova_auto.core.usage import UsageReport
 from kova_auto.core.value import Value
@@ -133,13 +134,18 @@ class Told(Value):
 
 
 class Status(Value):
-    """Describe a live service."""
+    """Describe a live service.
+
+    Attributes:
+        parked: The jobs whose files are broken, as it has read them.
+    """
 
     pid: int
     version: str
     started_at: datetime
     running: int
     database: str
+    parked: tuple[Parked, ...] = ()
 
 
 class Answers(Protocol):

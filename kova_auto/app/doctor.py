@@ -14,6 +14,7 @@ from kova_auto.app.house_findings import of_data, of_secret, of_settings
 from kova_auto.app.inbound_findings import of_inbound
 from kova_auto.app.model_findings import Asking, of_job, of_servers
 from kova_auto.app.models import Providers
+from kova_auto.app.parking import of_parked
 from kova_auto.app.permission_findings import of_permissions
 from kova_auto.app.permissions import permissions_of
 from kova_auto.app.pinning import Pinning
@@ -22,6 +23,7 @@ from kova_auto.app.post_findings import of_endpoints
 from kova_auto.app.sandbox_findings import of_sandbox, of_unconfined
 from kova_auto.app.tooling import sandbox_of
 from kova_auto.app.vault import Vault
+from kova_auto.app.zones import of_zones, zone_rules
 from kova_auto.clock import SystemClock
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.job import Job
@@ -63,6 +65,7 @@ async def _examined(
     server = None if offline or not settings.discover else Discovery(providers, SystemClock())
     pinning = Pinning(providers, server or nobody)
     jobs, broken = _jobs(settings)
+    broken += await of_parked(settings, environ) if broken else []
     said = await asyncio.to_thread(_of_files, settings, environ, jobs)
     for finding in (*broken, *of_unconfined(jobs), *said):
         yield finding
@@ -86,6 +89,7 @@ async def _of_ground(settings: Settings, environ: Mapping[str, str], now: dateti
     for finding in of_settings(settings, environ):
         yield finding
     yield await of_data(settings, environ)
+    yield of_zones(zone_rules())
     async for finding in of_endpoints(settings, environ, now):
         yield finding
 

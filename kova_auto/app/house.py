@@ -106,21 +106,7 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
     providers, endpoints = Providers(settings.providers, vault), Endpoints(settings, vault, clock)
     models, copies = Models(providers, settings.weights_dir), Copies(places.work, str(places.data), _held(places))
     worker = f"{socket.gethostname()}:{os.getpid()}"
-    books = Books(store.journal, store.alerts)
-    gate = Gatekeeper(store.healths, endpoints.kin)
-    attempts = Attempts(
-        books,
-        store.views,
-        clock,
-        exchange,
-        gate,
-        endpoints.target,
-        vault.redact,
-        bells.told,
-        bells.asked,
-        wardens=settings.alerts,
-        linked=linked_by(settings),
-    )
+    attempts = _attempts(settings, store, vault, endpoints, exchange=exchange, bells=bells, clock=clock)
     courier = Courier(attempts, store.views, worker)
     server = Discovery(providers, clock) if settings.discover else nobody
     past = Past(store.journal, store.views, _zones(settings))
@@ -149,7 +135,33 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
         redact=vault.redact,
         remember=permissions.keep,
     )
-    return House(settings, clock, places, vault, store, bells, tooling, models, opening, engine, courier, control, books)
+    loops = opening, engine, courier
+    return House(settings, clock, places, vault, store, bells, tooling, models, *loops, control, files)
+
+
+def _attempts(
+    settings: Settings,
+    store: Store,
+    vault: Vault,
+    endpoints: Endpoints,
+    *,
+    exchange: GuardedExchange,
+    bells: Bells,
+    clock: SteadyClock,
+) -> Attempts:
+    return Attempts(
+        Books(store.journal, store.alerts),
+        store.views,
+        clock,
+        exchange,
+        Gatekeeper(store.healths, endpoints.kin),
+        endpoints.target,
+        vault.redact,
+        bells.told,
+        bells.asked,
+        wardens=settings.alerts,
+        linked=linked_by(settings),
+    )
 
 
 def _world(

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from kova_auto.core.delivery.text import one_line
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.job import Job
+from kova_auto.core.parked import Parked, spell_parked
 from kova_auto.core.pausing import PAUSED, Pause
 from kova_auto.core.schedule.sentence import sentence
 from kova_auto.core.schedule.timetable import Timetable
@@ -28,6 +29,7 @@ class JobRow:
         timetable: Its schedule; None where it has none.
         next_at: When that has it run; None where it has not, or rests.
         pause: Why the schedule rests; None where it goes on.
+        parked: What a live service has of a broken file; None where there is none, or the file is sound.
     """
 
     name: str
@@ -37,6 +39,7 @@ class JobRow:
     timetable: Timetable | None
     next_at: datetime | None
     pause: Pause | None = None
+    parked: Parked | None = None
 
     @property
     def schedule(self) -> str:
@@ -77,6 +80,7 @@ class JobRow:
             "workspace": job.workspace if job else None,
             "warnings": list(warnings_of(job)) if job else [],
             "problems": [problem_json(problem) for problem in self.problems],
+            "goes_on": iso(self.parked.good_at) if self.parked else None,
         }
 
     @property
@@ -84,7 +88,8 @@ class JobRow:
         first, *others = self.problems
         place = f"line {first.line}: " if first.line else ""
         more = f" (and {len(others)} more)" if others else ""
-        return f"{place}{first.key}{': ' if first.key else ''}{first.message}{more}"
+        kept = f"; {spell_parked(self.parked.good_at)}" if self.parked else ""
+        return f"{place}{first.key}{': ' if first.key else ''}{first.message}{more}{kept}"
 
 
 HEAD = ("NAME", "SCHEDULE", "NEXT", "AUTOMATION", "MODEL", "PROBLEM")

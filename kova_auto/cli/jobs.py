@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,7 +25,7 @@ from kova_auto.cli.job_rows import (
 from kova_auto.cli.job_source import JobSource
 from kova_auto.cli.options import ConfigOption, JsonOption, now_of, settings_of
 from kova_auto.cli.output import GREEN, complain, paint, say, say_json, table
-from kova_auto.cli.pausing import pauses_known, spell_pause
+from kova_auto.cli.pausing import parked_known, pauses_known, spell_pause
 from kova_auto.cli.seen import first_seen
 from kova_auto.core.delivery.text import one_line
 from kova_auto.core.errors import ConfigError
@@ -82,6 +83,9 @@ def list_jobs(context: typer.Context, *, config: ConfigOption = None, json: Json
     source = JobSource(settings)
     found = source.load_each(source.paths([]))
     rows = _rows(source, found, now_of(context), pauses_known(settings))
+    if any(row.problems for row in rows):
+        known = parked_known(settings)
+        rows = [replace(row, parked=known.get(JobName(row.name))) if row.problems else row for row in rows]
     if json:
         say_json([row.json for row in rows])
     elif rows:

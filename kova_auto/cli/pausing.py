@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -9,7 +10,9 @@ from kova_auto.cli.asking import ask
 from kova_auto.cli.output import complain
 from kova_auto.core.errors import KovaError
 from kova_auto.core.ids import JobName
+from kova_auto.core.parked import Parked
 from kova_auto.core.pausing import Pause
+from kova_auto.settings.environment import environment
 
 if TYPE_CHECKING:
     from kova_auto.app.control import Answers
@@ -30,6 +33,17 @@ def pauses_known(settings: Settings) -> dict[JobName, Pause]:
 
 async def _pauses(answers: Answers) -> tuple[Pause, ...]:
     return await answers.pauses()
+
+
+def parked_known(settings: Settings) -> dict[JobName, Parked]:
+    """Return what a live service has of the jobs whose files are broken; nothing where none lives, or that is said."""
+    from kova_auto.app.parking import parked
+
+    try:
+        return {one.job: one for one in asyncio.run(parked(settings, environment()))}
+    except KovaError as exc:
+        complain(f"what goes on of broken files is not known: {exc}", "note")
+        return {}
 
 
 def spell_pause(pause: Pause, zone: ZoneInfo) -> str:

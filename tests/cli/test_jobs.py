@@ -77,6 +77,7 @@ def test_the_list_has_stable_names_for_programs(home: Home) -> None:
             "workspace": str(home.jobs),
             "warnings": [],
             "problems": [],
+            "goes_on": None,
         },
         {
             "name": "worse",
@@ -101,6 +102,7 @@ def test_the_list_has_stable_names_for_programs(home: Home) -> None:
                     "hint": "it belongs in [limits]",
                 }
             ],
+            "goes_on": None,
         },
     ]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
 import subprocess
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -147,3 +149,22 @@ def test_a_service_that_is_hurried_stops_at_once_and_says_so(scene: Scene) -> No
     assert asking.ends() == 130
     (row,) = scene.run("runs", "list", "--unfinished").stdout.splitlines()[1:]
     assert "running, scripted" in row
+
+
+def test_of_a_file_that_breaks_it_is_said_what_goes_on(scene: Scene) -> None:
+    path = scene.job("weekly", 'prompt = "x"\nschedule.cron = "0 7 * * MON"\n')
+    program = scene.start("serve")
+    program.says("job weekly is loaded")
+    written = datetime.fromtimestamp(int(path.stat().st_mtime), UTC)
+    path.write_text("prompt = 7\n")
+    program.says("its last good version goes on")
+
+    listed, examined = scene.run("jobs", "list").stdout, scene.run("doctor", "--offline").stdout
+    rows = {row["name"]: row for row in json.loads(scene.run("jobs", "list", "--json").stdout)}
+    program.signal(signal.SIGTERM)
+    assert program.ends() == 0
+    said = f"its last good version, of {written:%Y-%m-%d %H:%M:%S} UTC, goes on"
+    assert f"wanted text, found 7; {said}" in " ".join(listed.split())
+    assert f"warn  job       weekly: its file is broken: {said}" in examined
+    assert (rows["look"]["goes_on"], rows["weekly"]["goes_on"]) == (None, f"{written:%Y-%m-%dT%H:%M:%SZ}")
+    assert "goes on" not in scene.run("jobs", "list").stdout

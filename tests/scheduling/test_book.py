@@ -10,6 +10,7 @@ import pytest
 
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.ids import JobName
+from kova_auto.core.parked import spell_parked
 from kova_auto.scheduling.book import JobBook
 
 NIGHTLY = JobName("nightly")
@@ -190,3 +191,23 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(shelf: Shelf) -> Non
 
     assert shelf.book.refresh()
     assert shelf.prompts == {"nightly": "Look twice."}
+
+
+def test_a_broken_file_is_parked_with_when_its_last_good_version_was_written(shelf: Shelf) -> None:
+    shelf.write(GOOD)
+    shelf.write(BROKEN, "never.toml")
+    shelf.book.refresh()
+    assert [(one.job, one.good_at) for one in shelf.book.parked] == [("never", None)]
+
+    for _ in range(2):
+        shelf.write(BROKEN)
+        shelf.book.refresh()
+    assert [(one.job, spell_parked(one.good_at)) for one in shelf.book.parked] == [
+        ("never", "nothing of it runs until it is mended"),
+        ("nightly", "its last good version, of 1970-01-01 00:00:01 UTC, goes on"),
+    ]
+
+    shelf.write(GOOD)
+    shelf.write(GOOD, "never.toml")
+    shelf.book.refresh()
+    assert shelf.book.parked == []
