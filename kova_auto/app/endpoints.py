@@ -8,6 +8,7 @@ from platform import node
 from uuid import NAMESPACE_URL, uuid5
 
 from kova_auto.app.control import Listener
+from kova_auto.app.rotation import retired
 from kova_auto.app.vault import Vault
 from kova_auto.core.delivery.needs import NEEDS, Needs, options_of
 from kova_auto.core.delivery.pacing import credential_of
@@ -16,6 +17,7 @@ from kova_auto.core.delivery.target import FormatName, OptionValue, Target
 from kova_auto.core.errors import ConfigError, UnknownEndpointError
 from kova_auto.core.ids import EndpointName
 from kova_auto.core.net.address import parse_cidr
+from kova_auto.core.ports import Clock
 from kova_auto.core.secret import SecretRef
 from kova_auto.settings.model import EndpointTable, Settings
 
@@ -30,9 +32,9 @@ def instance_urn(machine: str, data_dir: Path) -> str:
 class Endpoints:
     """Resolve names to targets, their secrets fetched at that moment."""
 
-    def __init__(self, settings: Settings, vault: Vault) -> None:
-        """Take the settings' endpoints."""
-        self._settings, self._vault = settings, vault
+    def __init__(self, settings: Settings, vault: Vault, clock: Clock) -> None:
+        """Take the settings' endpoints; the clock says whether a secret that was replaced still signs."""
+        self._settings, self._vault, self._clock = settings, vault, clock
         self._listeners: dict[str, Listener] = {}
 
     def listen(self, name: str, listener: Listener) -> None:
@@ -66,7 +68,7 @@ class Endpoints:
             name=name,
             format=table.format,
             url=self._vault.value(table.url) if isinstance(table.url, SecretRef) else table.url or needs.url,
-            secrets=tuple(self._secret(name, reference, needs) for reference in table.secret),
+            secrets=self._secrets(name, table, needs),
             token=self._vault.value(table.token) if table.token else "",
             options=self._options(table),
             allow_http=table.allow_http,
@@ -91,6 +93,14 @@ class Endpoints:
             return credential_of(self.target(name))
         except ConfigError:
             return ""
+
+    def _secrets(self, name: EndpointName, table: EndpointTable, needs: Needs) -> tuple[SigningSecret, ...]:
+        """Return what signs, each once: the newest first, and last the one that was replaced a while ago."""
+        found = [self._secret(name, reference, needs) for reference in table.secret]
+        if needs.signs == "whsec" and (old := retired(self._settings.data_dir, name, self._clock.now())):
+            self._vault.remember(f"retired {name}", old.secret)
+            found.append(parse_secret(old.secret, key=f"endpoints.{name}.secret"))
+        return tuple(dict.fromkeys(found))
 
     def _secret(self, name: EndpointName, reference: SecretRef, needs: Needs) -> SigningSecret:
         text = self._vault.value(reference)

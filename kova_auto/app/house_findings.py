@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 
 from kova_auto import __version__
 from kova_auto.app.connect import reading
 from kova_auto.app.finding import Finding, Mark
 from kova_auto.app.remote import RemoteControl
+from kova_auto.app.rotation import retired
 from kova_auto.core.errors import ConfigError, KovaError
 from kova_auto.core.secret import SecretRef
 from kova_auto.settings.environment import credentials_dir
@@ -19,12 +21,16 @@ from kova_auto.settings.secrets import read_secret
 ELSEWHERE = "only the service can read it: systemd hands it over (LoadCredential= in the unit)"
 
 
-def of_settings(settings: Settings, environ: Mapping[str, str]) -> Iterator[Finding]:
+def of_settings(settings: Settings, environ: Mapping[str, str], now: datetime) -> Iterator[Finding]:
     """Yield the settings file, and each secret that it names."""
     path = settings.path
     yield Finding("settings", str(path), Mark.OK, "is sound" if path.exists() else "is not there: every default holds")
     for key, reference in settings.secrets:
         yield of_secret(key, reference, settings, environ)
+    for name in settings.endpoints:
+        if old := retired(settings.data_dir, name, now):
+            text = f"was replaced: the old one signs too until {old.until:%Y-%m-%d %H:%M} UTC"
+            yield Finding("secret", f"endpoints.{name}.secret", Mark.OK, text)
 
 
 def of_secret(key: str, reference: SecretRef, settings: Settings, environ: Mapping[str, str]) -> Finding:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kova_auto.cli import endpoint_secret
 from kova_auto.cli.asking import ask, change, person
 from kova_auto.cli.endpoint_rows import health_json, say_state
 from kova_auto.cli.frame import FAILED, new_app
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from kova_auto.app.control import Answers, Control, Told
     from kova_auto.settings.model import EndpointTable, Settings
 
-app = new_app("List endpoints; send one a test; enable one again.")
+app = new_app("List endpoints; send one a test; enable one again; replace a secret.")
+app.add_typer(endpoint_secret.app, name="secret")
 _MANY = 10_000
 
 HEAD = ("NAME", "FORMAT", "URL", "SECRET", "REACHES", "TIMEOUT", "STATE")

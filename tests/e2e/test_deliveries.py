@@ -135,6 +135,24 @@ def test_how_an_endpoint_is_doing_is_listed_and_it_can_be_enabled(scene: Scene) 
     assert (missing.exit_code, "there is no endpoint nobody; the settings have ci" in missing.stderr) == (2, True)
 
 
+def test_while_a_secret_is_replaced_both_sign_and_then_the_new_one_alone(scene: Scene) -> None:
+    with receiving() as receiver:
+        scene.settings(endpoint(receiver.url))
+        told = scene.run("endpoints", "secret", "rotate", "ci")
+        both = scene.run("endpoints", "test", "ci")
+        again = scene.run("endpoints", "secret", "rotate", "ci")
+        said = scene.run("doctor", "--offline", "--json").stdout
+        dropped = scene.run("endpoints", "secret", "drop", "ci")
+        alone = scene.run("endpoints", "test", "ci")
+    signatures = [received.headers["webhook-signature"].split() for received in receiver.received]
+
+    assert (told.exit_code, both.exit_code, again.exit_code, dropped.exit_code, alone.exit_code) == (0, 0, 2, 0, 1)
+    assert [len(both) for both in signatures] == [2, 1]
+    assert "the new secret is in " in told.stdout
+    assert "the old one signs too until" in said
+    assert SPELLED not in told.stdout + said + dropped.stdout
+
+
 def test_endpoints_are_listed_without_their_urls_and_secrets(scene: Scene) -> None:
     scene.settings(endpoint("https://hooks.example.org/T0/B0/xyz", timeout='"5s"'))
     shown = scene.run("endpoints", "list")
