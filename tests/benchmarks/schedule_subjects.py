@@ -19,6 +19,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -245,7 +246,7 @@ async def measured(name: str, many: int, burst: int, patience_s: float) -> Cost:
             case "decides":
                 return await decides(Path(directory), many, burst)
             case "memory":
-                return await theirs(MemoryJobStore(), many, burst, patience_s)
+                return await theirs(MemoryJobStore(), many, burst, inf)
             case _:
                 store = SQLAlchemyJobStore(f"sqlite:///{directory}/jobs.db")
                 return await theirs(store, many, burst, patience_s)
