@@ -16,6 +16,8 @@ from pydantic.fields import FieldInfo
 from kova_auto.core.duration import render_duration
 from kova_auto.core.secret import SecretRef
 
+_ELSEWHERE = frozenset({"endpoints.NAME.options"})
+"""Stands for keys that are described where each format is."""
 REQUIRED = "required"
 NONE = "none"
 
@@ -41,6 +43,8 @@ def keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[Key]:
     defaults = model.model_construct().model_dump(mode="json", by_alias=True, warnings=False)
     for field_name, field in model.model_fields.items():
         name = f"{prefix}{field.alias or field_name}"
+        if name in _ELSEWHERE:
+            continue
         named = _named(field)
         tables = _tables(field.annotation if named is None else named)
         if named is not None:
