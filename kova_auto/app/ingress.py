@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,6 @@ from kova_auto.scheduling.book import JobBook
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
-LOG = logging.getLogger(__name__)
 Serve = Callable[[asyncio.Event], Coroutine[None, None, None]]
 
 
@@ -45,9 +43,7 @@ def ingress(house: House, book: JobBook, ring: Callable[[], None]) -> Serve | No
     patience_s = table.patience.total_seconds()
     desk = InboundDesk(book, house.store.hooks, house.clock, house.vault, ring)
     routes = [hook_route(desk, patience_s), *_answering(house, patience_s)]
-    listener = Listener(site(routes), bound(*place), patience_s=patience_s, most=table.max_connections)
-    LOG.info("listening for requests from outside on %s port %s", place[0], listener.port)
-    return listener.serve
+    return Listener(site(routes), bound(*place), patience_s=patience_s, most=table.max_connections).serve
 
 
 def _answering(house: House, patience_s: float) -> list[BaseRoute]:

@@ -28,6 +28,7 @@ from kova_auto.core.inbound.answer import Answer
 from kova_auto.web.answers import spelled
 from kova_auto.web.connection import BoundedConnection
 
+LOG = logging.getLogger(__name__)
 LARGEST_HEAD: Final = 16_384
 GRACE_S: Final = 5.0
 _BACKLOG: Final = 128
@@ -111,6 +112,7 @@ class Listener:
         """Serve until `stop` is set; what is being answered then has a few seconds to come to its end."""
         self._config.load()
         server = await asyncio.get_running_loop().create_server(self._connection, sock=self._sock, backlog=_BACKLOG)
+        LOG.info("listening for requests from outside on %s port %s", *self._sock.getsockname()[:2])
         try:
             await stop.wait()
         finally:
