@@ -141,6 +141,27 @@ NEEDS: Final[Mapping[FormatName, Needs]] = {
     FormatName.GITHUB: Needs("https://api.github.com", token=Want.REQUIRED, options=_GITHUB),
     FormatName.GITLAB: Needs("https://gitlab.com", token=Want.REQUIRED, options=_GITLAB),
     FormatName.SLACK: Needs(),
+    FormatName.DISCORD: Needs(
+        options={"thread_id": Option("the number of a thread to post in", r"[0-9]{1,20}")},
+    ),
+    FormatName.MATTERMOST: Needs(
+        options={"channel": Option("a channel other than the webhook's own, or @ and a name", r"[@#]?[\w.-]{1,64}")},
+    ),
+    FormatName.TEAMS: Needs(),
+    FormatName.GOOGLE_CHAT: Needs(
+        options={"thread": Option("what shares a thread: none, job or run", "none|job|run", default="none")},
+    ),
+    FormatName.TELEGRAM: Needs(
+        url="https://api.telegram.org",
+        token=Want.REQUIRED,
+        options={
+            "chat_id": Option(
+                "the chat: its number, or @ and the name of a public one", r"-?[0-9]{1,20}|@[A-Za-z0-9_]{4,32}",
+                required=True,
+            ),
+            "topic_id": Option("the number of a topic of the chat", r"[0-9]{1,18}"),
+        },
+    ),
     FormatName.FEISHU: Needs(secret=Want.OPTIONAL),
     FormatName.DINGTALK: Needs(secret=Want.OPTIONAL),
     FormatName.WECOM: Needs(),

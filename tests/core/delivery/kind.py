@@ -66,6 +66,7 @@ class Kind:
         measures: For each limit but `body`: what of the payload is measured against it.
         texts: What a person is shown of a payload, in the markup of the receiver.
         live: What would call somebody, or run something, in those texts; None where texts cannot.
+        spoken: Those of the texts in which the receiver looks for names; None where that is all of them.
         fenced: The texts are read as Markdown: a block of code that opens in one ends in it.
         options: Each set of options with which the format is tried; the first is that of the recorded example.
         read: Gives the payload of a message.
@@ -77,6 +78,7 @@ class Kind:
     measures: Mapping[str, Callable[[Payload], Measured]] = field(default_factory=dict)
     texts: Callable[[Payload], Iterable[str]] = texts_in
     live: str | None = None
+    spoken: Callable[[Payload], Iterable[str]] | None = None
     fenced: bool = False
     options: Sequence[Mapping[str, OptionValue]] = ({},)
     read: Callable[[Rendered | Sealed], Payload] = from_json

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -30,6 +31,14 @@ def text_of(fields: Mapping[str, JsonValue], key: str) -> str:
     """Return a field that is a text; empty where it is none."""
     value = fields.get(key)
     return value if isinstance(value, str) else ""
+
+
+def seconds_of(fields: Mapping[str, JsonValue], key: str) -> float | None:
+    """Return a field that is a time to wait; None where it is none that anybody could wait."""
+    value = fields.get(key)
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0:
+        return float(value)
+    return None
 
 
 def is_good(reply: HttpResponse) -> bool:
@@ -87,6 +96,27 @@ class Codes:
             permanent=meaning.permanent,
             retry_after_s=meaning.wait_s,
         )
+
+
+def said_ok(reply: HttpResponse, who: str) -> AttemptResult:
+    """Return what a good status means where the body has to be `ok`, or say so in JSON; nothing else is a promise.
+
+    Empty, or `{"ok": true}`: hooks of Slack that start a workflow. `{"success": true}`: servers that imitate Slack.
+    """
+    fields, said = fields_of(reply), reply.body.strip(b" \t\r\n")
+    if reply.ending is BodyEnd.BROKEN:
+        detail = f"{who} answered {reply.status}, and the connection ended before it said ok"
+        return AttemptResult(AttemptOutcome.AMBIGUOUS, detail)
+    if said in {b"ok", b""} or fields.get("ok") is True or fields.get("success") is True:
+        return AttemptResult(AttemptOutcome.DELIVERED, f"{who} answered {reply.status}: ok")
+    if fields.get("ok") is False or fields.get("success") is False:
+        detail = f"{who} answered {reply.status}, and that it did not take the message"
+        return AttemptResult(AttemptOutcome.BAD_ENDPOINT, detail)
+    if said[:15].lower().startswith((b"<!doctype html", b"<html")):
+        detail = f"a web page answered: the URL is not that of a {who} webhook"
+        return AttemptResult(AttemptOutcome.BAD_ENDPOINT, detail)
+    # Sending again could double a message that arrived.
+    return AttemptResult(AttemptOutcome.AMBIGUOUS, "the receiver answered 200, but not ok", permanent=True)
 
 
 def unfit_answer(reply: HttpResponse, who: str) -> AttemptResult:

@@ -32,6 +32,11 @@ _BARE_URL = re.compile(r"https?://[^\s<>\"'`()\[\]|\\@]*[^\s<>\"'`()\[\]|\\@.,:;
 _IN_URL = {ord(one): f"%{ord(one):02X}" for one in '<>()[]\\|`"^{}* '}
 
 
+def hushed(text: str) -> str:
+    """Return text in which no name is one that would be called; addresses of mail stay what they are."""
+    return _NAMES.sub("@\u200b", text)
+
+
 @dataclass(frozen=True)
 class Dialect:
     """Say what one kind of receiver makes of Markdown.
@@ -60,7 +65,7 @@ class Dialect:
 
     def escape(self, text: str) -> str:
         """Return text that shows as itself inside a line, and calls nobody."""
-        safe = _ENTITY.sub("&\u200b", _ANY_TAG.sub("<\u200b", _NAMES.sub("@\u200b", text)))
+        safe = _ENTITY.sub("&\u200b", _ANY_TAG.sub("<\u200b", hushed(text)))
         if self.backslash:
             return _SPECIAL.sub(r"\\\g<0>", safe)
         return _FENCES.sub("\\g<0>\u200b", safe).replace("](", "]\u200b(")
@@ -84,6 +89,10 @@ class Dialect:
     def link(self, label: str, url: str) -> str:
         """Return a link; the address alone where there are no labels."""
         return self._styled(Span(label, href=url))
+
+    def anchor(self, label: str, url: str) -> str:
+        """Return a link out of a label that is written already and an address that has no mark in it."""
+        return f"[{label}]({url})"
 
     def pack(self, blocks: Iterable[Block], limit: int) -> list[str]:
         """Return the blocks as texts of at most `limit` units each, as few as their order allows."""
@@ -137,14 +146,14 @@ class Dialect:
         if self.autolinks and label == url:
             return f"<{url}>"
         if self.links:
-            return f"[{self.escape(label) or 'link'}]({url})"
+            return self.anchor(self.escape(label) or "link", url)
         return url if label in {url, ""} else f"{self.escape(label)} ({url})"
 
     def _code(self, text: str) -> str:
         if not self.code or not text.strip() or ("`" in text and not self.backslash):
             return self.escape(text)
         # Where a stray mark stays a mark, what is code to us may be text to the receiver.
-        safe = _disarmed_code(text if self.backslash else _NAMES.sub("@\u200b", text))
+        safe = _disarmed_code(text if self.backslash else hushed(text))
         marks = "`" * (max(map(len, re.findall("`+", safe)), default=0) + 1)
         pad = " " if "`" in {safe[0], safe[-1]} else ""
         return f"{marks}{pad}{safe}{pad}{marks}"
@@ -162,7 +171,7 @@ def _encoded(url: str) -> str:
 def _with_addresses(spans: Iterable[Span]) -> Iterator[Span]:
     """Yield the spans with each address in their text as a link of its own, so that nothing in it is escaped."""
     for span in spans:
-        if span.code or span.href:
+        if span.code or span.href or "://" not in span.text:
             yield span
             continue
         end = 0

@@ -31,7 +31,7 @@ def pack(blocks: Iterable[Block], limit: int, write: Callable[[Block], str], siz
     taken = 0
     for block in blocks:
         gap = "\n" if isinstance(block, Paragraph) and block.tight else "\n\n"
-        for piece in _pieces(block, limit, write, size):
+        for _, piece in parted(block, limit, write, size):
             length = size(piece)
             if texts and taken + size(gap) + length <= limit:
                 texts[-1] += gap + piece
@@ -43,19 +43,16 @@ def pack(blocks: Iterable[Block], limit: int, write: Callable[[Block], str], siz
     return texts
 
 
-def parted(block: Block, limit: int, write: Callable[[Block], str], size: Size) -> Iterator[Block]:
-    """Yield a block, in parts of which each takes at most `limit` units."""
+def parted(block: Block, limit: int, write: Callable[[Block], str], size: Size) -> Iterator[tuple[Block, str]]:
+    """Yield a block with its text, in parts of which each takes at most `limit` units; none that is empty."""
+    written = write(block)
     if isinstance(block, Preformatted) and not block.text:
         return
-    if size(write(block)) <= limit:
-        yield block
+    if size(written) <= limit:
+        yield block, written
         return
     for half in _halves(block):
         yield from parted(half, limit, write, size)
-
-
-def _pieces(block: Block, limit: int, write: Callable[[Block], str], size: Size) -> Iterator[str]:
-    yield from map(write, parted(block, limit, write, size))
 
 
 def _halves(block: Block) -> tuple[Block, Block]:
