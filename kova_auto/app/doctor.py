@@ -86,7 +86,7 @@ async def _examined(
 
 async def _of_ground(settings: Settings, environ: Mapping[str, str], now: datetime) -> AsyncIterator[Finding]:
     """Yield what is found of settings, data directory and endpoints."""
-    for finding in of_settings(settings, environ):
+    for finding in of_settings(settings, environ, now):
         yield finding
     yield await of_data(settings, environ)
     yield of_zones(zone_rules())

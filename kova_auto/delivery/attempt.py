@@ -6,7 +6,9 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from kova_auto.core.delivery.digest import digest_of
 from kova_auto.core.delivery.health import Gate
+from kova_auto.core.delivery.notice import Notice
 from kova_auto.core.delivery.outcome import EXCERPT_BYTES, AttemptOutcome, AttemptResult, NextState, next_state
 from kova_auto.core.delivery.target import Target
 from kova_auto.core.delivery.text import one_line
@@ -15,7 +17,7 @@ from kova_auto.core.errors import ConfigError, UnknownEndpointError
 from kova_auto.core.event import DeliveryFinished, DeliveryStarted
 from kova_auto.core.ids import RunId
 from kova_auto.core.net.http import Exchange
-from kova_auto.core.owed import OPEN, PUT_OFF, Cause, DeliveryStatus
+from kova_auto.core.owed import OPEN, PUT_OFF, TOLD_TOGETHER, Cause, DeliveryStatus
 from kova_auto.core.ports import Clock, Views
 from kova_auto.core.view import DeliveryRow
 from kova_auto.delivery.gate import Gatekeeper
@@ -53,8 +55,13 @@ class Attempts:
     wardens: tuple[str, ...] = ()
     linked: Linked = unlinked
 
-    async def make(self, row: DeliveryRow) -> int:
-        """Make one attempt, or settle what needs none; return how many were made."""
+    async def make(self, row: DeliveryRow, instead: Notice | None = None) -> int:
+        """Make one attempt, or settle what needs none; return how many were made.
+
+        Args:
+            row: What is to be done.
+            instead: Told in the place of what the duty is about.
+        """
         duty, now = await self.books.duty(row), self.clock.now()
         if duty.owed.status not in OPEN:
             return 0
@@ -66,10 +73,10 @@ class Attempts:
         elif (standing := self.gate.standing(duty.owed.endpoint, now)).gate is not Gate.OPEN:
             await self._put_off(duty, standing.why)
         else:
-            return await self._try(row, duty)
+            return await self._try(row, duty, instead)
         return 0
 
-    async def _try(self, row: DeliveryRow, duty: Duty) -> int:
+    async def _try(self, row: DeliveryRow, duty: Duty, instead: Notice | None) -> int:
         try:
             target = self.targets(duty.owed.endpoint)
         except UnknownEndpointError as exc:
@@ -80,7 +87,7 @@ class Attempts:
             return 0
         if not self.gate.lets(row, target, self.clock.now()):
             return 0
-        parcel = await Packing(self.redact, self.linked).pack(duty, target)
+        parcel = await Packing(self.redact, self.linked).pack(duty, target, instead)
         if isinstance(parcel, AttemptResult) and parcel.outcome is AttemptOutcome.EXPIRED:
             await self._expire(duty, parcel.detail)
             return 0
@@ -97,8 +104,23 @@ class Attempts:
         return 1
 
     async def together(self, rows: Sequence[DeliveryRow]) -> int:
-        """Tell many results in one message, which is the oldest's; return how many attempts were made."""
-        return await self.make(rows[0])
+        """Tell many results in one message, in the name of the oldest; return how many attempts were made.
+
+        Only once it was taken it is written of the others that they were told. What dies in between tells them twice.
+        """
+        first, *others = rows
+        found = [await self.views.run(row.run_id) for row in rows]
+        digest = digest_of(first.endpoint, [run for run in found if run])
+        if not (made := await self.make(first, instead=digest)):
+            return 0
+        told = await self.books.duty(first)
+        if told.owed.status is DeliveryStatus.DELIVERED:
+            detail = f"told together with {len(others)} others in {first.delivery_id}"
+            for row in others:
+                duty = await self.books.duty(row)
+                if duty.owed.status in OPEN and not duty.owed.in_flight:
+                    await self._write(duty, TOLD_TOGETHER, NextState(DeliveryStatus.DELIVERED, detail))
+        return made
 
     def _target(self, duty: Duty) -> Target | None:
         try:

@@ -53,6 +53,7 @@ class Gatekeeper:
     _held: dict[EndpointName, datetime] = field(default_factory=dict)
     _buckets: dict[str, Bucket] = field(default_factory=dict)
     _quiet: dict[EndpointName, datetime] = field(default_factory=dict)
+    _crowded: set[EndpointName] = field(default_factory=set)
 
     async def look(self) -> None:
         """Learn what is on record, as others may have written it.
@@ -84,13 +85,14 @@ class Gatekeeper:
         return self._held[name]
 
     def is_crowded(self, name: EndpointName) -> bool:
-        """Say whether something had to wait lately, because too much came at once."""
-        return name in self._quiet
+        """Say whether something had to wait lately, because too much came at once for those who read it."""
+        return name in self._crowded
 
     def relieve(self, name: EndpointName, now: datetime) -> None:
         """Forget that something had to wait, once that is over: no more than a few things are left."""
         if self._quiet.get(name, now) <= now:
             self._quiet.pop(name, None)
+            self._crowded.discard(name)
 
     def lets(self, row: DeliveryRow, target: Target, now: datetime) -> bool:
         """Say whether its receiver may be spoken to so soon; where it may not, results wait and nothing else does."""
@@ -102,6 +104,7 @@ class Gatekeeper:
         self._buckets[key], until = take(bucket, pace, now, urgent=is_urgent, message=row.delivery_id)
         if until:
             self._quiet[row.endpoint] = until
+            self._crowded |= {row.endpoint} if pace.together else set()
         return until is None
 
     def wakes(self, now: datetime) -> list[datetime]:

@@ -118,10 +118,10 @@ class Packing:
     redact: Callable[[str], str]
     linked: Linked
 
-    async def pack(self, duty: Duty, target: Target) -> Rendered | AttemptResult:
-        """Return what to send, or what comes of an attempt that cannot be made."""
+    async def pack(self, duty: Duty, target: Target, instead: Notice | None = None) -> Rendered | AttemptResult:
+        """Return what to send, or what comes of an attempt that cannot be made; `instead` is told in its place."""
         try:
-            return await self._pack(target, notice_of(duty.state, duty.owed), duty)
+            return await self._pack(target, instead or notice_of(duty.state, duty.owed), duty)
         except IllegalEventError as exc:
             return AttemptResult(AttemptOutcome.EXPIRED, str(exc))
         except Exception as exc:  # Nothing was sent, and that is to be on record.

@@ -50,6 +50,7 @@ class Desk:
         requests: What was sent to them.
         kinship: Endpoints that share a credential.
         formats: Of endpoints that are no `standard` ones.
+        shared: Endpoints with one address, at the host `shared`.
         wardens: Endpoints that hear of the trouble of any other.
     """
 
@@ -62,6 +63,7 @@ class Desk:
     requests: list[HttpRequest] = field(default_factory=list)
     kinship: set[EndpointName] = field(default_factory=set)
     formats: dict[str, FormatName] = field(default_factory=dict)
+    shared: set[str] = field(default_factory=set)
     wardens: tuple[str, ...] = ()
     healths: MemoryHealths = field(default_factory=MemoryHealths)
     goes_on: asyncio.Event = field(default_factory=asyncio.Event)
@@ -104,7 +106,8 @@ class Desk:
         if name in self.broken:
             message = "wanted a secret in env HOOK: found none"
             raise ConfigError(message)
-        return Target(name, self.formats.get(name, FormatName.STANDARD), f"https://{name}.example.org/", (SECRET,))
+        host = "shared" if name in self.shared else name
+        return Target(name, self.formats.get(name, FormatName.STANDARD), f"https://{host}.example.org/", (SECRET,))
 
     async def exchange(self, request: HttpRequest) -> HttpResponse | HttpFailure:
         name = request.url.host.partition(".")[0]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kova_auto.cli.endpoint_rows import health_json
 from kova_auto.core.alert import alert
 from kova_auto.core.delivery.notice import ScheduleNotice
 from kova_auto.core.view import DeliveryRow
@@ -169,6 +170,7 @@ def test_endpoints_are_listed_without_their_urls_and_secrets(scene: Scene) -> No
             "allow_http": False,
             "allow_cidrs": [],
             "timeout_s": 5.0,
+            **health_json(None, datetime(2026, 12, 1, tzinfo=UTC)),
         }
     ]
     assert [word for word in ("example.org", "xyz", SPELLED) if word in shown.stdout + listed] == []

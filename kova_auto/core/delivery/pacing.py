@@ -28,11 +28,13 @@ class Pace:
         burst: So many messages at once, after a quiet time.
         every_s: Seconds for each further one.
         reserved: Of the burst, for what somebody waits for.
+        together: Many results that wait are told in one message.
     """
 
     burst: int
     every_s: float
     reserved: int = 1
+    together: bool = True
 
 
 PACES: Final[Mapping[str, Pace]] = MappingProxyType({
@@ -46,7 +48,7 @@ PACES: Final[Mapping[str, Pace]] = MappingProxyType({
     "wecom": Pace(4, 3.2),  # documented: 20 a minute
     "telegram": Pace(4, 3.2),  # documented: 20 a minute in a group
     "ntfy": Pace(10, 5.0),  # seen: a burst of 60, then one in 5 s
-    "pagerduty": Pace(20, 0.5),  # documented: 120 a minute for each key
+    "pagerduty": Pace(20, 0.5, together=False),  # documented: 120 a minute for each key
     "bark": Pace(5, 1.0),
     "email": Pace(5, 2.0),
 })  # fmt: skip
