@@ -17,7 +17,9 @@ SHORTEST = 6
 """Shorter secrets are left alone: taking them out would shred ordinary text, and show where they are."""
 
 _PERCENT = re.compile("%[0-9A-F]{2}")
-_SIGNING = "whsec_"
+_SIGNING = ("whsec_", "whsk_")
+_SEED_CHARACTERS = 42
+"""How many characters of Base64 the 32 bytes take that an ed25519 key grows from; its public half may follow."""
 _URL = re.compile(r"[a-z][a-z0-9+]*://(?:[^\s:/@]*(?::(?P<password>[^\s/@]*))?@)?[^\s/?@]*(?P<rest>\S*)")
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{16,}")
 _LONG_LINE = re.compile(r"[A-Za-z0-9+/=_-]{20,}")
@@ -36,12 +38,12 @@ _SHAPES: tuple[tuple[str, str, str], ...] = tuple(
         ("api-key", "AIza", r"(?<![\w-])AIza[\w-]{35}(?![\w-])"),
         ("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"(?<!\w)gh[pousr]_[A-Za-z0-9]{36,}"),
         ("github-token", "github_pat_", r"(?<!\w)github_pat_\w{22,}"),
-        ("gitlab-token", "glpat-", r"(?<![\w-])glpat-[\w-]{20,}"),
+        ("gitlab-token", "glpat- glptt-", r"(?<![\w-])glp(?:at|tt)-[\w-]{20,}"),
         ("slack-token", "xox", r"(?<![\w-])xox[abceoprs]-[A-Za-z0-9-]{10,}"),
         ("slack-token", "xapp-", r"(?<![\w-])xapp-\d-[A-Za-z0-9-]{10,}"),
         ("aws-key", "AKIA ASIA", r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
         ("npm-token", "npm_", r"(?<!\w)npm_[A-Za-z0-9]{36}(?!\w)"),
-        ("webhook-secret", "whsec_", r"(?<!\w)whsec_[A-Za-z0-9+/]{24,}={0,2}"),
+        ("webhook-secret", "whsec_ whsk_", r"(?<!\w)wh(?:sec|sk)_[A-Za-z0-9+/]{24,}={0,2}"),
         ("jwt", "eyJ", r"(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{16,}"),
         ("bearer", "earer", r"(?<=[Bb]earer )(?=[\w.~+/-]*\d)[\w.~+/-]{16,}={0,2}"),
         ("hook-url", "hooks.slack", _SLACK_HOOK),
@@ -110,8 +112,11 @@ def _forms(secret: str) -> Iterator[str]:
 
 def _parts(bare: str) -> Iterator[str]:
     """Yield what would do alone: the key in a signing secret, what opens a URL, the long lines of a key file."""
-    if bare.startswith(_SIGNING):
-        yield bare.removeprefix(_SIGNING)
+    if prefix := next(filter(bare.startswith, _SIGNING), ""):
+        key = bare.removeprefix(prefix)
+        yield from (key, key.rstrip("="))
+        if prefix == "whsk_":
+            yield key[:_SEED_CHARACTERS]
     elif url := _URL.fullmatch(bare):
         yield url["password"] or ""
         yield from (part for part in _TOKEN.findall(url["rest"]) if any(char.isdigit() for char in part))

@@ -58,6 +58,9 @@ def test_the_lines_of_a_key_file_are_secrets_of_their_own() -> None:
     ("secret", "alone"),
     [
         pytest.param(f"whsec_{'a1B+' * 8}=", f"{'a1B+' * 8}=", id="signing key"),
+        pytest.param(f"whsec_{'a1B+' * 8}=", "a1B+" * 8, id="signing key unpadded"),
+        pytest.param(f"whsk_{'a1B+' * 11}=", "a1B+" * 11, id="private key"),
+        pytest.param(f"whsk_{'a1B+' * 21}A==", ("a1B+" * 11)[:42], id="seed of a private key"),
         pytest.param("https://hooks.example.org/services/T0/B0/Xyz0123456789abc", "Xyz0123456789abc", id="path"),
         pytest.param("https://hooks.example.org/in?key=Xyz0123456789abc", "Xyz0123456789abc", id="query"),
         pytest.param("postgresql://kova:hunter2@db.example/kova?x=1", "hunter2", id="password"),
@@ -96,6 +99,8 @@ PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA1\nabcdefghijklmnopqrstu
         ("AKIAIOSFODNN7EXAMPLE", "[redacted:aws-key]"),
         (f"npm_{'a' * 36}", "[redacted:npm-token]"),
         (f"whsec_{'a' * 32}=", "[redacted:webhook-secret]"),
+        (f"whsk_{'a' * 43}=", "[redacted:webhook-secret]"),
+        (f"glptt-{'a' * 20}", "[redacted:gitlab-token]"),
         (f"eyJhbGciOiJI.eyJzdWIiOiIx.{'c' * 20}", "[redacted:jwt]"),
         ("Authorization: Bearer abcdef0123456789", "Authorization: Bearer [redacted:bearer]"),
         ("https://hooks.slack.com/services/T0/B0/xyz ok", "https://[redacted:hook-url] ok"),
