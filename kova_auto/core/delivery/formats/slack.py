@@ -1,67 +1,66 @@
-"""Render for Slack's incoming webhooks, and judge what they answer.
+"""Render blocks for Slack's incoming webhooks, and judge what they answer.
 
-Limits as Slack documents them: 150 characters to a header, 2000 to a field, 3000 to a section, 50 blocks. About 13 000
-characters in all is not documented and answers `msg_blocks_too_long`; we stay well below.
+How much all blocks together may hold is not documented: about 13 000 characters answer `msg_blocks_too_long`, and we
+stay well below.
 """
 
 from __future__ import annotations
 
-import json
-import math
+from typing import Final
 
 from pydantic import JsonValue
 
-from kova_auto.core.delivery.document import Document, Status, describe
+from kova_auto.core.delivery.document import Document, describe
 from kova_auto.core.delivery.format import Form, Format, Rendered, Wish, encode
+from kova_auto.core.delivery.formats.answer import fields_of, said_ok, seconds_of
 from kova_auto.core.delivery.formats.markdown import parse
 from kova_auto.core.delivery.formats.mrkdwn import escape, pack, shortened, size
+from kova_auto.core.delivery.formats.page import SIGNS, footer
+from kova_auto.core.delivery.limits import LIMITS
 from kova_auto.core.delivery.notice import Notice
 from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult
 from kova_auto.core.delivery.text import cut, excerpt
-from kova_auto.core.net.http import BodyEnd, HttpResponse
+from kova_auto.core.net.http import HttpResponse
 
-MAX_HEADER = 150
-MAX_SECTION = 3000
-MAX_FIELDS = 10
-MAX_FIELD = 2000
-MAX_BLOCKS = 50
-MAX_TOTAL = 11_000
-MAX_PLAIN = 2500
-MAX_LABEL, MAX_VALUE, MAX_LINK = 75, 2000, 3000  # of a button
+_MOST: Final = {key: limit.most for key, limit in LIMITS["slack"].items()}
+_MOST_IN_ALL: Final = _MOST["total"] - 2000
+_MOST_PLAIN: Final = 2500
+_MOST_FACT: Final = 400
+_MOST_COMMAND: Final = 400
 
 # From rich to condensed: characters of Markdown in the body, and how many facts.
-_LADDER = ((9000, MAX_FIELDS), (4000, MAX_FIELDS), (1200, 3))
-_SIGNS = {Status.GOOD: "✅", Status.BAD: "❌", Status.ATTENTION: "⚠️", Status.NEUTRAL: "ℹ️"}  # noqa: RUF001
+_LADDER: Final = ((9000, _MOST["fields"]), (4000, _MOST["fields"]), (1200, 3))
 
 
 def render(notice: Notice, wish: Wish) -> Rendered:
     """Return the richest message that stays inside every limit; nothing is lost, the command to see it all is there."""
     document = describe(notice)
-    title = f"{_SIGNS[document.status]} {document.title}"
-    footer = " · ".join([*document.footer, wish.delivery_id[:12]])
+    title = f"{SIGNS[document.status]} {document.title}"
+    foot = footer(document, wish)
     if wish.form is Form.RICH:
         for characters, facts in _LADDER:
-            blocks = _blocks(document, title, footer, characters, facts)
-            if len(blocks) <= MAX_BLOCKS and sum(map(_length, blocks)) <= MAX_TOTAL:
+            blocks = _blocks(document, title, foot, characters, facts)
+            if len(blocks) <= _MOST["blocks"] and sum(map(_length, blocks)) <= _MOST_IN_ALL:
                 return _message({"text": shortened(f"{title}. {document.summary}", 300), "blocks": blocks})
-    return _message({"text": escape(_plain(document, title, footer)), "mrkdwn": False})
+    return _message({"text": escape(_plain(document, title, foot)), "mrkdwn": False})
 
 
 def _message(payload: dict[str, JsonValue]) -> Rendered:
     return Rendered(encode({**payload, "unfurl_links": False, "unfurl_media": False}))
 
 
-def _blocks(document: Document, title: str, footer: str, characters: int, facts: int) -> list[JsonValue]:
-    body = pack(parse(excerpt(document.body_markdown, characters).text), MAX_SECTION)
-    fields = [_text(f"*{escape(label)}*\n{shortened(value, 400)}") for label, value in document.facts[:facts]]
-    actions = "\n".join(f"`{shortened(command, 400)}`" for command in document.commands)
-    blocks: list[JsonValue] = [{"type": "header", "text": {"type": "plain_text", "text": shortened(title, MAX_HEADER)}}]
+def _blocks(document: Document, title: str, foot: str, characters: int, facts: int) -> list[JsonValue]:
+    body = pack(parse(excerpt(document.body_markdown, characters).text), _MOST["section"])
+    fields = [_text(f"*{escape(label)}*\n{shortened(value, _MOST_FACT)}") for label, value in document.facts[:facts]]
+    actions = "\n".join(f"`{shortened(command, _MOST_COMMAND)}`" for command in document.commands)
+    head: JsonValue = {"type": "plain_text", "text": shortened(title, _MOST["header"])}
+    blocks: list[JsonValue] = [{"type": "header", "text": head}]
     if fields:
         blocks.append({"type": "section", "fields": fields})
     blocks += [{"type": "section", "text": _text(text)} for text in (*body, actions) if text]
     if buttons := _buttons(document):
         blocks.append({"type": "actions", "elements": buttons})
-    blocks.append({"type": "context", "elements": [_text(shortened(footer, 600))]})
+    blocks.append({"type": "context", "elements": [_text(shortened(foot, 600))]})
     return blocks
 
 
@@ -70,18 +69,18 @@ def _buttons(document: Document) -> list[JsonValue]:
     pressed: list[JsonValue] = [
         {"type": "button", "action_id": key, "text": _label(label), "value": value}
         for key, label, value in document.buttons
-        if len(value) <= MAX_VALUE
+        if len(value) <= _MOST["button value"]
     ]
     opened: list[JsonValue] = [
         {"type": "button", "action_id": f"kova_open_{number}", "text": _label(label), "url": url}
         for number, (label, url) in enumerate(document.links)
-        if len(url) <= MAX_LINK
+        if len(url) <= _MOST["button url"]
     ]
     return [*pressed, *opened]
 
 
 def _label(text: str) -> JsonValue:
-    return {"type": "plain_text", "text": cut(text, MAX_LABEL)}
+    return {"type": "plain_text", "text": cut(text, _MOST["button text"])}
 
 
 def _text(mrkdwn: str) -> JsonValue:
@@ -101,12 +100,12 @@ def _length(block: JsonValue) -> int:
             return 0
 
 
-def _plain(document: Document, title: str, footer: str) -> str:
+def _plain(document: Document, title: str, foot: str) -> str:
     facts = [f"{label}: {cut(value, 200)}" for label, value in document.facts]
-    body = excerpt(document.body_markdown, MAX_PLAIN).text
+    body = excerpt(document.body_markdown, _MOST_PLAIN).text
     links = [f"{label}: {url}" for label, url in document.links]
     acts = "\n".join([*document.commands, *links])
-    return "\n\n".join(part for part in (title, "\n".join(facts), body, acts, footer) if part)
+    return "\n\n".join(part for part in (title, "\n".join(facts), body, acts, foot) if part)
 
 
 _GONE = frozenset({"no_service", "no_team", "invalid_token", "channel_is_archived"})
@@ -128,10 +127,11 @@ _THROTTLED = frozenset({"rate_limited", "ratelimited"})
 
 def judge(reply: HttpResponse) -> AttemptResult | None:
     """Return what Slack's body says: 200 alone is no promise, and each error has a name."""
-    fields = _fields(reply.body)
+    fields = fields_of(reply)
     code = str(fields.get("error", "")) or reply.body.strip().decode("ascii", "replace")
     if reply.status == 429 or code in _THROTTLED:
-        return AttemptResult(AttemptOutcome.THROTTLED, "Slack asks to slow down", retry_after_s=_seconds(fields))
+        asked = seconds_of(fields, "retry_after")
+        return AttemptResult(AttemptOutcome.THROTTLED, "Slack asks to slow down", retry_after_s=asked)
     for codes, outcome in (
         (_GONE, AttemptOutcome.BAD_ENDPOINT),
         (_REFUSED, AttemptOutcome.BAD_ENDPOINT),
@@ -139,37 +139,7 @@ def judge(reply: HttpResponse) -> AttemptResult | None:
     ):
         if code in codes:
             return AttemptResult(outcome, f"Slack answered {reply.status}: {code}", permanent=codes is _GONE)
-    return _accepted(reply, fields) if reply.status == 200 else None
+    return said_ok(reply, "Slack") if reply.status == 200 else None
 
 
-def _accepted(reply: HttpResponse, fields: dict[str, JsonValue]) -> AttemptResult | None:
-    # Empty, or {"ok": true}: hooks that start a workflow. {"success": true}: servers that imitate Slack.
-    said = reply.body.strip(b" \t\r\n")
-    if reply.ending is BodyEnd.BROKEN:
-        return AttemptResult(AttemptOutcome.AMBIGUOUS, "Slack answered 200, and the connection ended before it said ok")
-    if said in {b"ok", b""} or fields.get("ok") is True or fields.get("success") is True:
-        return AttemptResult(AttemptOutcome.DELIVERED, "Slack answered 200: ok")
-    if fields.get("ok") is False or fields.get("success") is False:
-        return AttemptResult(AttemptOutcome.BAD_ENDPOINT, "Slack answered 200, and that it did not take the message")
-    if said[:15].lower().startswith((b"<!doctype html", b"<html")):
-        return AttemptResult(AttemptOutcome.BAD_ENDPOINT, "a web page answered: the URL is not that of a Slack webhook")
-    # Sending again could double a message that arrived.
-    return AttemptResult(AttemptOutcome.AMBIGUOUS, "the receiver answered 200, but not ok", permanent=True)
-
-
-def _fields(body: bytes) -> dict[str, JsonValue]:
-    try:
-        fields = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return fields if isinstance(fields, dict) else {}
-
-
-def _seconds(fields: dict[str, JsonValue]) -> float | None:
-    value = fields.get("retry_after")
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0:
-        return float(value)
-    return None
-
-
-FORMAT = Format(render, judge)
+FORMAT: Final = Format(render, judge)
