@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
+from kova_auto.app.cadence_findings import of_cadence
 from kova_auto.app.discovery import Discovery, nobody
 from kova_auto.app.finding import Finding, Mark
 from kova_auto.app.house_findings import of_data, of_secret, of_settings
@@ -66,6 +67,7 @@ async def _examined(
     pinning = Pinning(providers, server or nobody)
     jobs, broken = _jobs(settings)
     broken += await of_parked(settings, environ) if broken else []
+    broken += await of_cadence(settings, environ, jobs, now)
     said = await asyncio.to_thread(_of_files, settings, environ, jobs)
     for finding in (*broken, *of_unconfined(jobs), *said):
         yield finding

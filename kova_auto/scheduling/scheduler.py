@@ -24,6 +24,7 @@ from kova_auto.core.schedule.triggers import AfterTrigger
 from kova_auto.core.view import RunRow
 from kova_auto.scheduling import resting
 from kova_auto.scheduling.book import JobBook
+from kova_auto.scheduling.cadences import Cadences
 from kova_auto.scheduling.catching_up import CatchUp, Gate
 from kova_auto.scheduling.claiming import Claim, gated, write
 from kova_auto.scheduling.hooked import asked_for, let_go
@@ -69,6 +70,7 @@ class Scheduler:
         self._roster = Roster(book, means.ledger, calendars)
         self._waiting = Waiting(means, self._roster)
         self._lateness = Lateness(means, self._roster)
+        self._cadences = Cadences(means, self._roster)
         self._gate = Gate(means.views, catch_up)
         self._jumps = Jumps()
         self._late: dict[JobName, datetime] = {}
@@ -206,6 +208,7 @@ class Scheduler:
         """Open the runs of jobs whose parents have ended, and let schedules rest whose runs fail."""
         ended = await self._means.views.ended(min(self._seen_until or now - _DAY, now) - OVERLOOKED)
         self._lateness.heed(ended)
+        await self._cadences.look(ended)
         await self._wear_out(ended)
         names = {row.job for row in ended}
         self._unsettled |= {scheduled.name for scheduled in fresh}
