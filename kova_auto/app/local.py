@@ -289,7 +289,9 @@ class LocalControl(LocalAnswers):
 
     async def test_endpoint(self, name: str, outcome: Outcome | None) -> Told:
         """Send an endpoint a test message; with an outcome, as the report of a run that ended so."""
-        return await self.testing(name, outcome)
+        told = await self.testing(name, outcome)
+        self.bells.work()  # What waits for it may go on.
+        return told
 
     async def diff(self, run_id: RunId) -> str:
         """Return what a run's writes changed, as a unified diff."""

@@ -15,6 +15,8 @@ from kova_auto.core.job import Notify, Outcome
 from kova_auto.core.message import ResultStatus
 from kova_auto.core.owed import Cause, DeliveryStatus, Owed, wants
 from kova_auto.core.run import RunState, apply
+from kova_auto.core.step import next_step
+from kova_auto.core.view import run_row
 from tests.core.facts import acquired, answered, asked, asks_for, begun, ended, judged, result, retried, run_of
 from tests.support import a_job, at, says
 
@@ -209,3 +211,43 @@ def test_what_cannot_follow_is_refused(fates: Sequence[Fate], cannot_follow: Fat
 def test_nothing_may_be_said_of_what_is_not_owed() -> None:
     with pytest.raises(IllegalEventError, match="nothing is owed as msg_a"):
         apply(finished({"endpoint": "ci"}), sent(1))
+
+
+def test_what_is_put_off_or_told_with_others_needs_no_attempt() -> None:
+    put_off = after(came(0, "waiting", result="put_off"))
+    told = after(came(0, "delivered", result="told_together"))
+
+    assert (put_off.put_off, put_off.failed, put_off.attempts) == (True, True, 0)
+    assert (told.status, told.failed) == (DeliveryStatus.DELIVERED, False)
+    assert not after(came(0, "waiting", result="put_off"), sent(1)).put_off
+    assert not after(came(0, "waiting", result="put_off"), REQUEUED).put_off
+
+
+def test_nothing_is_said_of_an_attempt_that_is_made_again_at_once() -> None:
+    assert not after(sent(1), came(1, "waiting", next_at=NOW)).failed
+    assert after(sent(1), came(1, "waiting", next_at=at("06:05:00"))).failed
+    assert after(sent(1), came(1, "waiting", next_at=NOW), sent(2), came(2, "dead")).failed
+    assert not after(sent(1), came(1, "dead"), REQUEUED).failed
+
+
+ENDS = [
+    *((status, "server_error") for status in ("waiting", "dead", "unknown", "delivered", "expired", "cancelled")),
+    ("waiting", "put_off"),
+    ("delivered", "told_together"),
+]
+
+
+@pytest.mark.parametrize(("status", "result"), ENDS)
+@pytest.mark.parametrize("outcome", [Outcome.DONE, Outcome.FAILED])
+def test_what_becomes_of_a_delivery_changes_nothing_of_its_run(outcome: Outcome, status: str, result: str) -> None:
+    job = a_job(notify=({"endpoint": "ci"},), policy={"pause_after_failures": 1})
+    state = run_of(*begun(), answered(says(ANSWER)), ended(outcome), job=job)
+    (owed,) = state.deliveries
+    with_attempt = result == "server_error"
+    fates: list[Fate] = [DeliveryStarted(at=NOW, delivery_id=owed, attempt=1)] if with_attempt else []
+    fates.append(DeliveryFinished(at=NOW, delivery_id=owed, attempt=int(with_attempt), result=result, status=status))
+    later = reduce(apply, fates, state)
+
+    assert run_row(later) == run_row(state)
+    assert next_step(later, NOW) == next_step(state, NOW)
+    assert later.deliveries[owed].status == status

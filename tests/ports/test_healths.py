@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from kova_auto.core.alert import AlertRaised, alert
 from kova_auto.core.delivery.health import Health, Healths
+from kova_auto.core.delivery.notice import EndpointNotice
 from kova_auto.core.ids import EndpointName
+from kova_auto.core.ports import Views
 from kova_auto.store.store import open_store
 from tests.doubles.healths import MemoryHealths
+from tests.doubles.journal import MemoryJournal
 from tests.postgres import PostgresServer
 from tests.support import at
 
@@ -34,18 +39,32 @@ SICK = Health(
 )
 
 
+@dataclass(frozen=True)
+class Kept:
+    """Hold one keeper, with the views that show what alerts owe."""
+
+    healths: Healths
+    views: Views
+
+
 @pytest.fixture(params=["sqlite", "postgresql", "memory"])
-async def healths(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Healths]:
+async def kept(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Kept]:
     if request.param == "memory":
-        yield MemoryHealths()
+        journal = MemoryJournal()
+        yield Kept(MemoryHealths(journal._alerts), journal)
         return
     place = str(tmp_path / "journal.db")
     if request.param == "postgresql":
         server: PostgresServer = request.getfixturevalue("postgres")
         place = server.new_database()
     store = open_store(place, create=True)
-    yield store.healths
+    yield Kept(store.healths, store.views)
     await store.close()
+
+
+@pytest.fixture
+def healths(kept: Kept) -> Healths:
+    return kept.healths
 
 
 def one_more(health: Health) -> Health:
@@ -73,3 +92,30 @@ async def test_of_changes_at_the_same_time_none_is_lost(healths: Healths) -> Non
     await asyncio.gather(*(healths.change(CI, one_more) for _ in range(20)))
 
     assert [health.failures for health in await healths.every()] == [20]
+
+
+def tells(_: Health, after: Health) -> list[AlertRaised]:
+    said = EndpointNotice(what="disabled", endpoint=after.endpoint, happened_at=NOW, since=NOW)
+    return [alert(said, ["team", "ops", "team"])]
+
+
+async def test_an_alert_is_raised_with_the_change_and_once_however_often_that_is_made(kept: Kept) -> None:
+    for _ in range(3):
+        await kept.healths.change(CI, one_more, tells)
+
+    rows = await kept.views.due_deliveries(NOW)
+    assert sorted((row.endpoint, row.cause, row.run_id) for row in rows) == [
+        ("ops", "alert", "ci@20261201T060000Z/disabled"),
+        ("team", "alert", "ci@20261201T060000Z/disabled"),
+    ]
+
+
+async def test_where_an_alert_cannot_be_raised_nothing_changes(kept: Kept) -> None:
+    def breaks(_: Health, __: Health) -> list[AlertRaised]:
+        raise ZeroDivisionError
+
+    if isinstance(kept.healths, MemoryHealths):
+        pytest.skip("a double undoes nothing")
+    with pytest.raises(ZeroDivisionError):
+        await kept.healths.change(CI, one_more, breaks)
+    assert list(await kept.healths.every()) == []
