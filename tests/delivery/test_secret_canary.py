@@ -20,9 +20,11 @@ import pytest
 from kova_auto.app.house import House
 from kova_auto.app.serving import _book, _scheduler
 from kova_auto.app.vault import RedactingFilter
+from kova_auto.core.delivery.format import Carrier
 from kova_auto.core.delivery.needs import NEEDS, Want
+from kova_auto.core.delivery.payload import FORMATS
 from kova_auto.core.delivery.signature import spell_secret
-from kova_auto.core.delivery.target import FormatName, OptionValue
+from kova_auto.core.delivery.target import OptionValue
 from kova_auto.core.errors import JobFileError
 from kova_auto.core.ids import RunId
 from kova_auto.delivery.receiver import Receiver
@@ -112,8 +114,8 @@ def _value(value: OptionValue) -> str:
 
 
 def endpoints() -> Iterator[tuple[str, str]]:
-    """Yield name and table of an endpoint for each format, with each set of its options."""
-    for name in FormatName:
+    """Yield name and table of an endpoint for each format that is sent by ourselves, with each set of its options."""
+    for name in (name for name in FORMATS if FORMATS[name].carrier is Carrier.HTTP):
         for number, options in enumerate(kind_of(name).options):
             needs = NEEDS[name]
             keys = {key: _value(value) for key, value in options.items()}
@@ -175,7 +177,7 @@ def a_job(home: Home, more: str = "") -> None:
 
 async def deliver(house: House, clock: HandClock, run_id: RunId) -> None:
     """Make the first attempt of each duty, and the one that follows where it was refused, each receiver in its pace."""
-    for _ in range(len(FormatName) * 6):
+    for _ in range(len(FORMATS) * 6):
         await house.courier.deliver_due(only=run_id)
         clock.later(10)
 
