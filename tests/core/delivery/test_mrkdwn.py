@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kova_auto.core.delivery.formats.markdown import parse
+from kova_auto.core.delivery.formats.markdown import LONGEST, Preformatted, parse
 from kova_auto.core.delivery.formats.mrkdwn import pack, size
 from kova_auto.core.delivery.text import clean
 
@@ -114,3 +114,22 @@ def test_an_address_that_is_too_long_becomes_text() -> None:
 @pytest.mark.parametrize("character", ["😀", "&", "日"])
 def test_length_is_counted_as_it_is_sent(character: str) -> None:
     assert [size(text) <= 3000 for text in mrkdwn(character * 8000)].count(False) == 0
+
+
+def test_a_wide_cell_does_not_fill_the_others_with_spaces() -> None:
+    wide = "x" * 1000
+    (text,) = mrkdwn(f"|a|b|\n|-|-|\n|{wide}|1|\n" + "|2|3|\n" * 20)
+
+    assert f"\n{wide}  1\n{'2'.ljust(40)}  3\n" in text
+
+
+def test_a_table_that_is_all_empty_cells_is_kept_as_it_stands() -> None:
+    (text,) = mrkdwn("|" + "a|" * 100 + "\n|" + "-|" * 100 + "\n" + "|b\n" * 500)
+
+    assert text.endswith("\n|b\n|b")
+
+
+def test_a_text_that_would_take_long_to_read_is_kept_as_it_stands() -> None:
+    markdown = "**x** " * (LONGEST // 6 + 1)
+
+    assert parse(markdown) == [Preformatted(markdown)]

@@ -16,6 +16,8 @@ from urllib.parse import urlsplit
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+LONGEST = 40_000
+_MOST_CELLS = 6000
 _SCHEMES = frozenset({"http", "https", "mailto"})
 _URL_LIKE = re.compile(r"(?:https?://)?(?P<host>[a-z0-9-]+(?:\.[a-z0-9-]+)+)(?:[/:?#]\S*)?", re.IGNORECASE)
 
@@ -59,16 +61,29 @@ Block = Paragraph | Preformatted
 
 
 def parse(markdown: str) -> list[Block]:
-    """Return the blocks of a Markdown text. Long inputs are slow: cut them first."""
+    """Return the blocks of a Markdown text.
+
+    The time grows faster than the text. So what is longer than `LONGEST` is kept as it stands, and so are tables that
+    the parser would fill up with very many empty cells.
+    """
+    if len(markdown) > LONGEST:
+        return [Preformatted(markdown)]
     reader = _Reader()
-    for token in _parser().parse(markdown):
+    for token in _parser(tables=_cells(markdown) <= _MOST_CELLS).parse(markdown):
         reader.read(token)
     return reader.blocks
 
 
 @cache
-def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+def _parser(*, tables: bool) -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", *(["table"] if tables else [])])
+
+
+def _cells(markdown: str) -> int:
+    """Return how many cells a table could have, if all lines were its own."""
+    lines = markdown.split("\n")
+    rules = (line for line in lines if "|" in line and "-" in line and not line.strip("|-: \t>"))
+    return len(lines) * max((line.count("|") + 1 for line in rules), default=0)
 
 
 @dataclass
@@ -183,6 +198,7 @@ class _Styler:
         return replace(self._span(f"[image: {token.content or 'without text'}]"), href=href)
 
 
+_WIDEST_CELL = 40
 _TEXTS = {"softbreak": "\n", "hardbreak": "\n", "image": ""}
 
 
@@ -195,7 +211,8 @@ def _safe(href: str) -> str:
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip_longest(*rows, fillvalue="")]
+    # One wide cell would fill a column of many with spaces.
+    widths = [min(max(map(len, column)), _WIDEST_CELL) for column in zip_longest(*rows, fillvalue="")]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip() for row in rows]
     rule = "  ".join("-" * width for width in widths)
     return "\n".join([*lines[:1], rule, *lines[1:]])
