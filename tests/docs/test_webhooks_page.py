@@ -13,7 +13,7 @@ import pytest
 
 from kova_auto.core.delivery.format import Wish
 from kova_auto.core.delivery.formats import standard
-from kova_auto.core.delivery.notice import ApprovalNotice, EndpointTest, Notice, RunReport
+from kova_auto.core.delivery.notice import ApprovalNotice, EndpointTest, Notice, RunReport, ScheduleNotice
 from kova_auto.core.delivery.outcome import AttemptOutcome
 from kova_auto.core.delivery.retry import SCHEDULE_S
 from kova_auto.core.delivery.signature import SigningSecret, signed_headers, spell_secret
@@ -68,7 +68,9 @@ REPORT = RunReport(
     run_id="a", job="a", outcome=Outcome.DONE, scripted=True, model="m", level="l", workspace="/", finished_at=NOW
 )
 ASKED = ApprovalNotice(run_id="a", job="a", call_id="1.1", tool="t", scripted=True, requested_at=NOW)
+LATE = ScheduleNotice(what="late", job="a", nominal_at=NOW, expected_at=NOW, noticed_at=NOW, late_s=0.0)
 NOTICES = [
+    (LATE, "`data` of a job that is late, or so no longer"),
     (REPORT, "`data` of a run"),
     (ASKED, "`data` of a call that waits"),
     (EndpointTest(endpoint="a", sent_at=NOW), "`data` of a test"),
@@ -86,7 +88,8 @@ def test_each_kind_of_message_is_named_with_its_outcomes() -> None:
     kinds = tables_under(PAGE, "What is sent: `standard`")[2]
     written = {bare(row[0]): set(codes(row[1])) for row in kinds.body}
     unreached = ASKED.model_copy(update={"unreached": "desk: HTTP 500"})
-    others = (ASKED, unreached, EndpointTest(endpoint="a", sent_at=NOW))
+    recovered = LATE.model_copy(update={"what": "recovered"})
+    others = (ASKED, unreached, LATE, recovered, EndpointTest(endpoint="a", sent_at=NOW))
     told: dict[str, set[str]] = {notice.type: set() for notice in others}
     for outcome in Outcome:
         told.setdefault(REPORT.model_copy(update={"outcome": outcome}).type, set()).add(outcome.value)
