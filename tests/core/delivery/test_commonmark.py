@@ -40,6 +40,7 @@ def written(markdown: str, dialect: Dialect = PLAIN, limit: int = 3000) -> list[
         ("\\# no title\n\\- no list\n\\> no quote", "\\# no title\n\\- no list\n\\> no quote"),
         ("in 1986\\. It", "in 1986. It"),
         ("1986\\. It", "1986\\. It"),
+        ("0.5 USD", "0.5 USD"),
         ("2 * 3 * snake_case [x]", "2 \\* 3 \\* snake\\_case \\[x\\]"),
         ("```py\na < b & c\n```", "```\na < b & c\n```"),
         ("````\n```\n@here\n````", "```\n``\u200b`\n@\u200bhere\n```"),

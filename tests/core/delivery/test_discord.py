@@ -38,6 +38,7 @@ def test_a_message_says_it_all_and_may_mention_nobody() -> None:
     embed = message["embeds"][0]
     assert embed["title"] == "nightly: done"
     assert embed["description"] == "All **well**, @\u200beveryone <\u200b@\u200b1>.\n• `a*b`"
+    assert embed["footer"]["text"] == "run nightly@20261201T070000Z · msg_abcdefgh"
     assert embed["fields"][-1] == {
         "name": "Go on",
         "value": "`kova-auto runs show nightly@20261201T070000Z`",

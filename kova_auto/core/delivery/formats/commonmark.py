@@ -27,7 +27,7 @@ _FENCE = re.compile("``(?=`)")
 _FENCES = re.compile("``(?=`)|~~(?=~)")
 _MARKS = frozenset("*_~`")
 _SPECIAL = re.compile(r"[\\`*_~\[\]|]")
-_LINE_START = re.compile(r"^[ \t]*(?:(?=[#>+=:-])|(\d{1,9})(?=[.)]))", re.MULTILINE)
+_LINE_START = re.compile(r"^[ \t]*(?:(?=[#>+=:-])|(\d{1,9})(?=[.)](?:\s|$)))", re.MULTILINE)
 _BARE_URL = re.compile(r"https?://[^\s<>\"'`()\[\]|\\@]*[^\s<>\"'`()\[\]|\\@.,:;!?*_~]", re.IGNORECASE)
 _IN_URL = {ord(one): f"%{ord(one):02X}" for one in '<>()[]\\|`"^{}* '}
 

@@ -19,7 +19,7 @@ from kova_auto.core.delivery.document import Document, Status, describe
 from kova_auto.core.delivery.format import Form, Format, Rendered, Sealed, Wish, encode, posted
 from kova_auto.core.delivery.formats import packing
 from kova_auto.core.delivery.formats.answer import code_of, fields_of, is_good, seconds_of, text_of, unfit_answer
-from kova_auto.core.delivery.formats.commonmark import Dialect
+from kova_auto.core.delivery.formats.commonmark import Dialect, hushed
 from kova_auto.core.delivery.formats.markdown import parse
 from kova_auto.core.delivery.formats.page import Page, footer
 from kova_auto.core.delivery.limits import LIMITS
@@ -72,7 +72,7 @@ def _embeds(document: Document, wish: Wish, characters: int, facts: int) -> list
     embeds = [{**first, **(described[0] if described else {})}, *described[1:]]
     embeds[-1] |= {
         "fields": [*fields, *([_field("Go on", acts, inline=False)] if acts else [])],
-        "footer": {"text": _DIALECT.shortened(footer(document, wish), 600)},
+        "footer": {"text": packing.shortened(footer(document, wish), 600, hushed, _DIALECT.unit.size)},  # no Markdown
     }
     return list(embeds)
 
