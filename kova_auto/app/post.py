@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kova_auto.core.alert import Alerts
+from kova_auto.core.delivery.alert import Alerts
 from kova_auto.core.delivery.health import Health, Healths, enabled
 from kova_auto.core.delivery.story import Story, story
 from kova_auto.core.errors import ConfigError

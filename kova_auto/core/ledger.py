@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
-from kova_auto.core.alert import AlertRaised
+from kova_auto.core.delivery.alert import AlertRaised
 from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import JobName, RunId
 from kova_auto.core.pausing import JobMark

@@ -46,7 +46,7 @@ class Cause(StrEnum):
     OUTCOME = "outcome"
     APPROVAL = "approval"
     UNREACHED = "unreached"  # a request for an approval that no endpoint has taken
-    ALERT = "alert"  # of a schedule; `core/alert.py` owes it, and no run does
+    ALERT = "alert"  # of a schedule; `core/delivery/alert.py` owes it, and no run does
 
 
 URGENT = frozenset({Cause.APPROVAL, Cause.UNREACHED})

@@ -120,7 +120,7 @@ class DeliveryRow(Value):
     """Show one duty to tell an endpoint.
 
     Attributes:
-        run_id: Of the run that owes it, or of the alert that does (`core/alert.py`).
+        run_id: Of the run that owes it, or of the alert that does (`core/delivery/alert.py`).
     """
 
     delivery_id: DeliveryId

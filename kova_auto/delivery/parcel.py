@@ -7,8 +7,8 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from kova_auto.core.alert import AlertFact, Alerts, AlertState, Telling
-from kova_auto.core.alert import fold as fold_alert
+from kova_auto.core.delivery.alert import AlertFact, Alerts, AlertState, Telling
+from kova_auto.core.delivery.alert import fold as fold_alert
 from kova_auto.core.delivery.format import Rendered, Wish, form_after
 from kova_auto.core.delivery.notice import NOTICE, Notice
 from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult, Terms

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
-from kova_auto.core.alert import AlertRaised, alert
+from kova_auto.core.delivery.alert import AlertRaised, alert
 from kova_auto.core.delivery.document import spell_duration
 from kova_auto.core.delivery.notice import ScheduleNotice
 from kova_auto.core.ids import JobName

@@ -9,7 +9,17 @@ from typing import TypeVar, cast
 from pydantic import ValidationError
 from sqlalchemy import Connection, delete, insert, select
 
-from kova_auto.core.alert import AlertFact, AlertRaised, AlertState, Telling, alert_rows, fold, load, raised, told
+from kova_auto.core.delivery.alert import (
+    AlertFact,
+    AlertRaised,
+    AlertState,
+    Telling,
+    alert_rows,
+    fold,
+    load,
+    raised,
+    told,
+)
 from kova_auto.core.errors import JournalError
 from kova_auto.core.ids import RunId
 from kova_auto.core.owed import Cause
@@ -23,7 +33,7 @@ _ROWS = selecting(DELIVERY, DeliveryRow).where(DELIVERY.c.cause == Cause.ALERT.v
 
 
 class SqlAlerts:
-    """Keep alerts in a database; see `core/alert.py` for what each method promises."""
+    """Keep alerts in a database; see `core/delivery/alert.py` for what each method promises."""
 
     def __init__(self, database: Database, guard: Callable[[str], str]) -> None:
         self._database, self._guard = database, guard

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, bindparam, delete, func, select, update
 
-from kova_auto.core.alert import AlertRaised
+from kova_auto.core.delivery.alert import AlertRaised
 from kova_auto.core.errors import JournalError
 from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import JobName

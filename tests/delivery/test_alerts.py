@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kova_auto.core.alert import AlertRaised, alert
+from kova_auto.core.delivery.alert import AlertRaised, alert
 from kova_auto.core.delivery.notice import ScheduleNotice
 from kova_auto.core.event import DeliveryRequeued, DeliveryStarted
 from kova_auto.core.net.http import HttpResponse

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from kova_auto.core.alert import AlertFact, AlertRaised, AlertState, Telling, fold, told
-from kova_auto.core.alert import load as load_alert
+from kova_auto.core.delivery.alert import AlertFact, AlertRaised, AlertState, Telling, fold, told
+from kova_auto.core.delivery.alert import load as load_alert
 from kova_auto.core.errors import JournalError
 from kova_auto.core.event import (
     RunRequested,

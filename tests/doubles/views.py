@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from kova_auto.core.alert import alert_rows
-from kova_auto.core.alert import fold as fold_alert
-from kova_auto.core.alert import load as load_alert
+from kova_auto.core.delivery.alert import alert_rows
+from kova_auto.core.delivery.alert import fold as fold_alert
+from kova_auto.core.delivery.alert import load as load_alert
 from kova_auto.core.event import (
     Previous,
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kova_auto.cli.endpoint_rows import health_json
-from kova_auto.core.alert import alert
+from kova_auto.core.delivery.alert import alert
 from kova_auto.core.delivery.notice import ScheduleNotice
 from kova_auto.core.view import DeliveryRow
 from kova_auto.store.store import open_store

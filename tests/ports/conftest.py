@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kova_auto.core.alert import Alerts
+from kova_auto.core.delivery.alert import Alerts
 from kova_auto.core.ledger import Ledger
 from kova_auto.core.ports import Journal, Views
 from kova_auto.store.store import open_store

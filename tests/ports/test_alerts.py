@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kova_auto.core.alert import AlertRaised, Alerts, Telling, alert, raised
+from kova_auto.core.delivery.alert import AlertRaised, Alerts, Telling, alert, raised
 from kova_auto.core.delivery.notice import ScheduleNotice
 from kova_auto.core.errors import IllegalEventError, JournalError
 from kova_auto.core.event import DeliveryFinished, DeliveryStarted

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kova_auto.core.alert import AlertRaised, alert
+from kova_auto.core.delivery.alert import AlertRaised, alert
 from kova_auto.core.delivery.health import Health, Healths
 from kova_auto.core.delivery.notice import EndpointNotice
 from kova_auto.core.ids import EndpointName

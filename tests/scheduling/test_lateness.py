@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kova_auto.core.alert import AlertRaised
+from kova_auto.core.delivery.alert import AlertRaised
 from kova_auto.core.delivery.notice import ScheduleNotice
 from kova_auto.core.errors import JournalBusyError
 from kova_auto.core.event import RunRequested

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from sqlalchemy import Connection, Table, delete, insert, select, update
 
-from kova_auto.core.alert import alert, raised
+from kova_auto.core.delivery.alert import alert, raised
 from kova_auto.core.delivery.notice import ScheduleNotice
 from kova_auto.core.event import DeliveryStarted
 from kova_auto.core.ids import RunId

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, Protocol
 
-from kova_auto.core.alert import AlertRaised
+from kova_auto.core.delivery.alert import AlertRaised
 from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult, NextState
 from kova_auto.core.ids import EndpointName
 from kova_auto.core.value import Value

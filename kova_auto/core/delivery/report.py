@@ -9,8 +9,8 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from kova_auto.core.alert import AlertState
 from kova_auto.core.consent import Standing
+from kova_auto.core.delivery.alert import AlertState
 from kova_auto.core.delivery.notice import ApprovalNotice, Change, Denial, Notice, RunReport
 from kova_auto.core.delivery.text import clean, visible
 from kova_auto.core.errors import IllegalEventError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from kova_auto.core.alert import AlertFact
+from kova_auto.core.delivery.alert import AlertFact
 from kova_auto.core.delivery.health import Health
 from kova_auto.core.event import DeliveryFinished, DeliveryRequeued, DeliveryStarted, Event
 from kova_auto.core.value import Value

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from kova_auto.core.alert import AlertRaised, AlertState, alert
+from kova_auto.core.delivery.alert import AlertRaised, AlertState, alert
 from kova_auto.core.delivery.health import Health
 from kova_auto.core.delivery.notice import EndpointNotice
 from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult, NextState

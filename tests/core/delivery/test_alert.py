@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kova_auto.core.alert import (
+from kova_auto.core.delivery.alert import (
     AlertFact,
     AlertState,
     Telling,
