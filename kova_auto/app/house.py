@@ -46,6 +46,7 @@ from kova_auto.engine.bells import Bells
 from kova_auto.engine.service import Engine
 from kova_auto.engine.world import World
 from kova_auto.net.exchange import GuardedExchange
+from kova_auto.net.notifier import AppriseNotifier
 from kova_auto.scheduling.book import JobBook
 from kova_auto.scheduling.jobfiles import load_job
 from kova_auto.settings.model import Settings
@@ -161,6 +162,7 @@ def _attempts(
         bells.asked,
         wardens=settings.alerts,
         linked=linked_by(settings),
+        notifier=AppriseNotifier(),
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from kova_auto.core.delivery.digest import digest_of
 from kova_auto.core.delivery.health import Gate
 from kova_auto.core.delivery.notice import Notice
+from kova_auto.core.delivery.notifier import Notifier
 from kova_auto.core.delivery.outcome import EXCERPT_BYTES, AttemptOutcome, AttemptResult, NextState, next_state
 from kova_auto.core.delivery.target import Target
 from kova_auto.core.delivery.text import one_line
@@ -41,6 +42,7 @@ class Attempts:
         asked: Called in its place where the run itself may go on now: a request for an approval came to nothing.
         wardens: Endpoints that are told of the trouble of any other.
         linked: Puts a link into what wants an answer.
+        notifier: Carries what is not HTTP of ours.
     """
 
     books: Books
@@ -54,6 +56,7 @@ class Attempts:
     asked: Callable[[RunId], None]
     wardens: tuple[str, ...] = ()
     linked: Linked = unlinked
+    notifier: Notifier | None = None
 
     async def make(self, row: DeliveryRow, instead: Notice | None = None) -> int:
         """Make one attempt, or settle what needs none; return how many were made.
@@ -96,7 +99,14 @@ class Attempts:
             await self._finish(duty, parcel, self._next_state(duty, parcel, target))
             return 1
         try:
-            result = await send(self.exchange, target, parcel, delivery_id=duty.owed.id, now=self.clock.now())
+            result = await send(
+                self.exchange,
+                target,
+                parcel,
+                delivery_id=duty.owed.id,
+                now=self.clock.now(),
+                notifier=self.notifier,
+            )
         except ConfigError as exc:
             await self._hold(duty, self.redact(str(exc)))
             return 1

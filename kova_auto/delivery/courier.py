@@ -97,7 +97,7 @@ class Courier:
         target, now = made.targets(name), made.clock.now()
         delivery_id = f"msg_test_{now:%Y%m%dT%H%M%S%f}"
         message = render(target.format, sample_notice(name, outcome, now), Wish(delivery_id, options=target.options))
-        result = await send(made.exchange, target, message, delivery_id=delivery_id, now=now)
+        result = await send(made.exchange, target, message, delivery_id=delivery_id, now=now, notifier=made.notifier)
         if result.outcome is AttemptOutcome.DELIVERED:
             await made.gate.taken(name, made.clock.now())
         return result

@@ -57,12 +57,15 @@ class Needs:
         secret: What signs.
         signs: What a secret looks like: `whsec` as Standard Webhooks has it, or any text.
         token: What lets us in, in a header, the address or the body; never shown.
+        receipts: Its receiver says what came of a message. Where it does not, our HTTP and its guard have no part in
+            it, and the address holds a password.
     """
 
     url: str = ""
     secret: Want = Want.NONE
     signs: str = "text"
     token: Want = Want.NONE
+    receipts: bool = True
     options: Mapping[str, Option] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -185,6 +188,8 @@ NEEDS: Final[Mapping[FormatName, Needs]] = {
         },
     ),
     FormatName.HEALTHCHECKS: Needs(),
+    FormatName.EMAIL: Needs(receipts=False),
+    FormatName.APPRISE: Needs(receipts=False),
 }
 """One line for each format; those of `core/delivery/payload.py` and these are the same, which a test sees to."""
 

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 
 from kova_auto.core.delivery.format import Format, Rendered, Wish
 from kova_auto.core.delivery.formats import (
+    apprise,
     bark,
     cloudevents,
     dingtalk,
     discord,
+    email,
     feishu,
     github,
     gitlab,
@@ -45,6 +47,8 @@ FORMATS: Mapping[FormatName, Format] = {
     FormatName.BARK: bark.FORMAT,
     FormatName.PAGERDUTY: pagerduty.FORMAT,
     FormatName.HEALTHCHECKS: healthchecks.FORMAT,
+    FormatName.EMAIL: email.FORMAT,
+    FormatName.APPRISE: apprise.FORMAT,
 }
 
 

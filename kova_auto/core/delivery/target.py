@@ -34,6 +34,8 @@ class FormatName(StrEnum):
     BARK = "bark"
     PAGERDUTY = "pagerduty"
     HEALTHCHECKS = "healthchecks"
+    EMAIL = "email"
+    APPRISE = "apprise"
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,7 @@ class Kind:
         read: Gives the payload of a message.
         shows_command: The command that shows the whole is in the texts.
         bare: Undoes in a text what the format does to characters that could be markup.
+        address: What the address of an endpoint begins with, where its format has none of its own.
         example: Of which notice the recorded example is; None for the report that most have.
     """
 
@@ -84,6 +85,7 @@ class Kind:
     read: Callable[[Rendered | Sealed], Payload] = from_json
     shows_command: bool = True
     bare: Callable[[str], str] = without_guards
+    address: str = "https://hooks.example.org/"
     example: Notice | None = None
 
 

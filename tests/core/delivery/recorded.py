@@ -74,7 +74,7 @@ def recorded(name: FormatName) -> str:
     format_, kind, needs = FORMATS[name], kind_of(name), NEEDS[name]
     wish = Wish(ID, options=options_of(needs, kind.options[0]))
     message = format_.render(kind.example or REPORT, wish)
-    url = needs.url or "https://hooks.example.org/…"
+    url = needs.url or f"{kind.address}…"
     target = Target("team", name, url, (SigningSecret(bytes(range(32))),), token="TOKEN", options=wish.options)
     sealed = format_.seal(target, message, ID, AT)
     head = [f"{sealed.method} {sealed.url}", *(f"{key}: {value}" for key, value in sealed.headers)]

@@ -45,7 +45,7 @@ class Sent:
 
 
 def target_of(name: FormatName, wish: Wish) -> Target:
-    address = NEEDS[name].url or f"https://e.org/{CANARY}"
+    address = NEEDS[name].url or f"{kind_of(name).address}{CANARY}"
     return Target("team", name, address, (SigningSecret(CANARY.encode()),), token=CANARY, options=wish.options)
 
 

@@ -7,4 +7,5 @@ from tests.core.delivery.kind import Kind
 KIND = Kind(
     texts=lambda payload: [payload["title"], payload["body"]],
     options=({}, {"sound": "bell", "group": "night shift"}),
+    bare=lambda text: text.replace("\u200b", ""),
 )

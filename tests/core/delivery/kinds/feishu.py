@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from tests.core.delivery.kind import Kind
 
-KIND = Kind(live=r"<at\b|@(?:all|所有人)", fenced=True)
+KIND = Kind(live=r"<at\b|@(?:all|所有人)", fenced=True, bare=lambda text: text.replace("\u200b", ""))

@@ -4,4 +4,8 @@ from __future__ import annotations
 
 from tests.core.delivery.kind import Kind
 
-KIND = Kind(read=lambda message: message.body.decode("utf-8"), texts=lambda payload: [payload])
+KIND = Kind(
+    read=lambda message: message.body.decode("utf-8"),
+    texts=lambda payload: [payload],
+    bare=lambda text: text.replace("\u200b", ""),
+)

@@ -12,4 +12,5 @@ KIND = Kind(
     },
     texts=lambda payload: [payload["title"], payload["message"]],
     fenced=True,
+    bare=lambda text: text.replace("\u200b", ""),
 )

@@ -19,4 +19,5 @@ KIND = Kind(
     },
     live=r"<@|@(?:all|所有人)",
     fenced=True,
+    bare=lambda text: text.replace("\u200b", ""),
 )
