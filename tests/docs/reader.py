@@ -49,7 +49,7 @@ class Reader:
                 wanted = int(block.rest.removeprefix("exit ") or 0)
                 assert (block.place, self.shown.code) == (block.place, wanted), self.shown.text
             case "run beside":
-                self._begin_beside(block.text)
+                self._begin_beside(block.text, block.rest)
             case "output":
                 self._compare(block, self.shown.text)
             case "output beside":
@@ -60,18 +60,23 @@ class Reader:
     def _compare(self, block: Block, shown: str) -> None:
         assert fits(block.text, shown), f"{block.place} shows\n{block.text}\nand it was\n{shown}"
 
-    def _begin_beside(self, command: str) -> None:
-        """Start a command that goes on, and wait for its first line."""
+    def _begin_beside(self, command: str, until: str) -> None:
+        """Start a command that goes on, and wait for its first line, or one in its log that holds a word."""
         self._beside = subprocess.Popen(
             ["bash", "-c", f"exec {command}"],
             cwd=self.home,
             env=environment(self.home),
             stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if until else None,
             stdin=subprocess.DEVNULL,
             text=True,
         )
         assert self._beside.stdout is not None
         self._first = self._beside.stdout.readline()
+        while until and until not in self._first.rpartition("\n")[0].rpartition("\n")[2]:
+            line = self._beside.stdout.readline()
+            assert line, f"it ended without a word of {until}: {self._first}"
+            self._first += line
 
     def _end_beside(self) -> str:
         """End it, and return all that it printed."""
