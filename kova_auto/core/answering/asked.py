@@ -40,11 +40,13 @@ class Shown:
     """Hold what a link's page says.
 
     Attributes:
+        arguments: Of the call, as text; empty for one that asks.
         questions: Of a call that asks; empty for one that waits for leave.
         until: When the link's time is over, as a person reads it.
     """
 
     document: Document
+    arguments: str
     questions: tuple[Asked, ...]
     until: str
 
@@ -60,7 +62,9 @@ class Filled:
 
 def shown(notice: ApprovalNotice, args: Mapping[str, JsonValue], until: str) -> Shown:
     """Return what the page of a call says."""
-    return Shown(describe(notice), _questions(args) if notice.asks else (), until)
+    here = notice.model_copy(update={"remembers": (), "no_offer": ""})  # A link is for this one time.
+    questions = _questions(args) if notice.asks else ()
+    return Shown(describe(here), "" if questions else notice.arguments, questions, until)
 
 
 def _questions(args: Mapping[str, JsonValue]) -> tuple[Asked, ...]:

@@ -44,7 +44,7 @@ def question_page(asked: Shown) -> str:
     """Return the page that asks. It changes nothing: only its button, pressed, sends an answer."""
     document = asked.document
     facts = "".join(f"<dt>{_text(label)}</dt><dd>{_text(value)}</dd>" for label, value in document.facts)
-    body = f"<pre>{_text(document.body_markdown)}</pre>" if document.body_markdown and not asked.questions else ""
+    body = f"<pre>{_text(asked.arguments)}</pre>" if asked.arguments else ""
     fields = "".join(_fields(asked))
     allow = "Answer" if asked.questions else "Allow once"
     deny = "Do not answer" if asked.questions else "Deny"

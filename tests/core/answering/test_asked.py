@@ -61,6 +61,7 @@ def test_a_call_is_shown_with_why_it_is_asked_and_two_buttons() -> None:
     assert "nightly: write needs your approval" in text
     assert "it writes outside the workspace" in text
     assert "/srv/app/a.txt" in text
+    assert "```" not in text
     buttons = [attributes for name, attributes in Elements(text).found if name == "button"]
     assert [button["value"] for button in buttons] == ["once", "deny"]
 
