@@ -17,6 +17,7 @@ from kova_auto.cli.options import ConfigOption, JsonOption, settings_of
 from kova_auto.cli.output import GREEN, RED, paint, say, say_json
 from kova_auto.clock import SystemClock
 from kova_auto.core.delivery.health import Health
+from kova_auto.core.delivery.needs import NEEDS
 from kova_auto.core.delivery.text import one_line
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.job import Outcome
@@ -33,13 +34,14 @@ app.add_typer(endpoint_secret.app, name="secret")
 _MANY = 10_000
 
 HEAD = ("NAME", "FORMAT", "URL", "SECRET", "REACHES", "TIMEOUT", "STATE")
+BEST_EFFORT = "best effort, no receipts"
 _LIST = """\
 List the endpoints of the settings, and how they are doing. Neither a URL nor a secret is ever shown: only where it
 comes from.
 
-With --json: a list of objects with name, format, url_from, secret_from, allow_http, allow_cidrs, timeout_s, and how it
-is doing: state (unused, ok, failing, paused, disabled), failures, failing_since, last_failure, last_success_at,
-paused_until, paused_why, disabled_at, disabled_why, gone, probe_at, told. Instants are UTC.
+With --json: a list of objects with name, format, url_from, secret_from, allow_http, allow_cidrs, timeout_s, receipts,
+and how it is doing: state (unused, ok, failing, paused, disabled), failures, failing_since, last_failure,
+last_success_at, paused_until, paused_why, disabled_at, disabled_why, gone, probe_at, told. Instants are UTC.
 """
 _TEST = """\
 Send an endpoint a test, outside of every run, and say what it answered.
@@ -98,13 +100,14 @@ def _json(name: str, endpoint: EndpointTable) -> JsonDict:
         "allow_http": endpoint.allow_http,
         "allow_cidrs": list(endpoint.allow_cidrs),
         "timeout_s": endpoint.timeout.total_seconds(),
+        "receipts": NEEDS[endpoint.format].receipts,
     }
 
 
 def _cells(name: str, endpoint: EndpointTable) -> tuple[str, ...]:
     secret = ", ".join(one.source for one in endpoint.secret) or "-"
     wider = [*(["plain http"] if endpoint.allow_http else []), *endpoint.allow_cidrs]
-    reaches = ", ".join(("public https", *wider))
+    reaches = ", ".join(("public https", *wider)) if NEEDS[endpoint.format].receipts else BEST_EFFORT
     return name, endpoint.format.value, _url_from(endpoint), secret, reaches, f"{endpoint.timeout.total_seconds():g} s"
 
 

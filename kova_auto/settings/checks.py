@@ -55,17 +55,28 @@ def _check_provider(name: str, table: ProviderTable, problems: Problems[Settings
 
 def _check_endpoint(place: Key, table: EndpointTable, problems: Problems[SettingsError]) -> None:
     networks = _networks(place, table, problems)
-    if isinstance(table.url, str):
+    needs = None if (*place, "format") in problems else NEEDS[table.format]
+    if needs and not needs.receipts:
+        _check_carried(place, table, problems)
+    elif isinstance(table.url, str):
         _check_url((*place, "url"), table.url, Egress(table.allow_http, networks), problems)
-    if (*place, "format") in problems:
+    if needs is None:
         return
-    needs = NEEDS[table.format]
     if table.url is None and not needs.url and (*place, "url") not in problems:
         problems.add((*place, "url"), "wanted the address, found none")
     _check_want((*place, "secret"), needs.secret, table.secret, table.format, problems)
     _check_want((*place, "token"), needs.token, table.token, table.format, problems)
     for key, message, hint in problems_of(needs, table.options, _COMMON):
         problems.add((*place, *key), message, hint)
+
+
+def _check_carried(place: Key, table: EndpointTable, problems: Problems[SettingsError]) -> None:
+    """Note what is wrong with an endpoint that our own HTTP, and its guard, have no part in."""
+    if isinstance(table.url, str):
+        problems.add((*place, "url"), "wanted a secret by reference: this URL holds a password", REFERENCE_FORMS)
+    for key, given in (("allow_http", table.allow_http), ("allow_cidrs", table.allow_cidrs)):
+        if given:
+            problems.add((*place, key), f"wanted none: the format {table.format} has no use for it", "leave it out")
 
 
 def _check_want(key: Key, want: Want, given: object, name: FormatName, problems: Problems[SettingsError]) -> None:

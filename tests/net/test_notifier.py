@@ -69,7 +69,7 @@ async def test_a_mail_arrives_as_html_with_the_same_as_text_beside_it() -> None:
     text, html = mail.get_body(("plain",)), mail.get_body(("html",))
     assert text
     assert html
-    assert "<div>All <b>well</b>, says <i>日本</i>.</div>" in html.get_content()
+    assert "<p>All <b>well</b>, says <i>日本</i>.</p>" in html.get_content()
     assert "<pre>a &lt; b</pre>" in html.get_content()
     assert "kova-auto runs show nightly@20261201T070000Z" in text.get_content()
     assert "All well, says 日本." in text.get_content()

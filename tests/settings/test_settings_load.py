@@ -191,6 +191,23 @@ def test_everything_wrong_with_a_file_is_named_with_its_line(tmp_path: Path) -> 
     assert problems_of(tmp_path, text) == expected.splitlines()
 
 
+@pytest.mark.parametrize("name", ["email", "apprise"])
+def test_an_address_that_holds_a_password_is_a_reference_and_nothing_is_allowed_beside_it(
+    tmp_path: Path, name: str
+) -> None:
+    table = f'[endpoints.post]\nformat = "{name}"\n'
+    problems = problems_of(
+        tmp_path, f'{table}url = "mailtos://u:opensesame@example.org"\nallow_http = true\nallow_cidrs = ["10.0.0.0/8"]'
+    )
+    assert [problem.partition(" (")[0] for problem in problems] == [
+        "kova-auto.toml:3: endpoints.post.url: wanted a secret by reference: this URL holds a password",
+        f"kova-auto.toml:4: endpoints.post.allow_http: wanted none: the format {name} has no use for it",
+        f"kova-auto.toml:5: endpoints.post.allow_cidrs: wanted none: the format {name} has no use for it",
+    ]
+    assert "opensesame" not in "".join(problems)
+    assert loaded(tmp_path, f'{table}url = {{ env = "MAIL_URL" }}').endpoints["post"].url == SecretRef(env="MAIL_URL")
+
+
 def test_a_secret_written_out_is_not_shown(tmp_path: Path) -> None:
     problems = problems_of(
         tmp_path,

@@ -45,7 +45,8 @@ class Html:
         if isinstance(block, Preformatted):
             return f"<pre>{escape(block.text)}</pre>"
         text = block.lead.replace("    ", "&emsp;") + "".join(map(_styled, packing.runs(block.spans)))
-        return f"<blockquote>{text}</blockquote>" if block.quoted else f"<div>{text}</div>"
+        tag = "blockquote" if block.quoted else "div" if block.tight else "p"
+        return f"<{tag}>{text}</{tag}>"
 
 
 def _styled(span: Span) -> str:

@@ -7,7 +7,7 @@ from html import unescape
 
 from tests.core.delivery.kind import Kind
 
-_OURS = r"/?(?:div|b|i|s|code|pre|blockquote|br|a)\b"
+_OURS = r"/?(?:div|p|b|i|s|code|pre|blockquote|br|a)\b"
 
 KIND = Kind(
     address="mailtos://example.org/",
