@@ -7,24 +7,29 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 
 from kova_auto.app.vault import Vault
 from kova_auto.core.errors import ConfigError, JournalError
 from kova_auto.core.ids import JobName
 from kova_auto.core.inbound import answer
-from kova_auto.core.inbound.answer import Answer
-from kova_auto.core.inbound.body import BodyError, read_body
+from kova_auto.core.inbound.answer import Answer, in_slack
+from kova_auto.core.inbound.body import FORM, BodyError
 from kova_auto.core.inbound.given import meaning
 from kova_auto.core.inbound.hook import HookRequest, Hooks, HookStatus, hook_id, safe_ids
 from kova_auto.core.inbound.request import Inbound, Problem, Told
-from kova_auto.core.inbound.schemes import scheme_of
+from kova_auto.core.inbound.schemes import scheme_of, weighed
 from kova_auto.core.job import Job, WebhookTable
 from kova_auto.core.ports import Clock
+from kova_auto.core.webhook_source import WebhookSource
 from kova_auto.scheduling.book import JobBook
 from kova_auto.threads import aside
 
 LOG = logging.getLogger(__name__)
+LONG: Final = 65_536
+"""Bytes of a body that take long enough to be weighed elsewhere."""
+
 ONCE_IN: Final = timedelta(minutes=1)
 
 
@@ -70,21 +75,27 @@ class InboundDesk:
         job, table = self._job(name), self.hook(name)
         if job is None or table is None:
             return answer.NOT_FOUND
+        said = await self._taken(job, table, request, kind)
+        is_person = table.source is WebhookSource.SLACK and kind == FORM
+        return in_slack(said) if is_person and said.status in {200, 202} else said
+
+    async def _taken(self, job: Job, table: WebhookTable, request: Inbound, kind: str) -> Answer:
         now = self.clock.now()
-        keys = await aside(lambda: self._keys(name, table))
+        keys = await aside(partial(self._keys, job.name, table))
         if not keys:
             return answer.BUSY
-        scheme = scheme_of(table)
-        if problem := scheme.check(keys, request, now.timestamp()):
-            return self._disbelieved(name, problem, now)
+        weigh = partial(weighed, table, keys, request, kind, now.timestamp())
         try:
-            payload = read_body(request.body, kind, scheme.form)
+            found = await aside(weigh) if len(request.body) > LONG else weigh()
         except BodyError as exc:
-            self.grudges.bear(name, f"its body cannot be read: {exc}", now)
+            self.grudges.bear(job.name, f"its body cannot be read: {exc}", now)
             return answer.unreadable(str(exc))
-        told = scheme.read(request, payload, now.timestamp())
+        if isinstance(found, Problem):
+            self.grudges.bear(job.name, found.value, now)
+            return answer.UNAUTHORIZED
+        payload, told = found
         if told.greeting is not None:
-            LOG.info("hook %s: the sender tried it out (%s)", name, table.source)
+            LOG.info("hook %s: the sender tried it out (%s)", job.name, table.source)
             return Answer(200, told.greeting)
         what = meaning(table, job.inputs, told, payload)
         ids = safe_ids(told.ids)
@@ -129,10 +140,6 @@ class InboundDesk:
         else:
             LOG.info("hook %s: %s came again", first.job, first.hook_id)
         return Answer(200, {"id": first.hook_id, "status": "duplicate"})
-
-    def _disbelieved(self, name: str, problem: Problem, now: datetime) -> Answer:
-        self.grudges.bear(name, problem.value, now)
-        return answer.UNAUTHORIZED
 
     def _keys(self, name: str, table: WebhookTable) -> list[bytes]:
         """Return the keys that can be had; whatever is wrong with another is said."""

@@ -37,12 +37,12 @@ class Vault:
                 self.value(reference)
 
     def vet(self, job: Job) -> None:
-        """Learn the secrets that a job gives to its commands, and refuse a job whose name holds a secret.
+        """Learn the secrets that a job's file names, and refuse a job whose name holds a secret.
 
         Raises:
             JobFileError: The name would be in every message, row and line of the log.
         """
-        self.learn(job.env.values())
+        self.learn(job.secrets)
         if self.holds(job.name):
             message = "wanted a name without a secret in it: a job's name is shown everywhere"
             raise JobFileError(message, path=job.path, hint="rename the file")

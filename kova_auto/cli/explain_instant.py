@@ -20,6 +20,7 @@ from kova_auto.core.errors import ConfigError
 from kova_auto.core.pausing import PAUSED
 from kova_auto.core.schedule.calendar import Fate, Line, Meant, Record
 from kova_auto.core.schedule.search import TICK, newest
+from kova_auto.core.schedule.triggers import WebhookTrigger
 from kova_auto.core.state import Execution
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Answer:
     Attributes:
         line: What became of it; None where no schedule implied it.
         nearest: The implied instants before and behind it, where it is none itself.
+        is_asked: No clock implies the job's instants: a webhook asks for them.
     """
 
     job: str
@@ -66,12 +68,15 @@ class Answer:
     zone: ZoneInfo
     line: Line | None
     nearest: tuple[datetime, ...]
+    is_asked: bool = False
 
     @property
     def sentences(self) -> list[str]:
         """Say it."""
         if self.line is None:
             return list(self._nothing())
+        if self.is_asked:
+            return [f"A webhook asked for it: kova-auto hooks list {self.job}.", *_said(self.line, self.zone)]
         return [f"The schedule implied this instant.{self._span(self.line)}", *_said(self.line, self.zone)]
 
     @property
@@ -93,6 +98,9 @@ class Answer:
         return f" It shares a row with others: {line.count} from {first} to {last}."
 
     def _nothing(self) -> Iterator[str]:
+        if self.is_asked:
+            yield f"No webhook asked for it, so nothing was to run; kova-auto hooks list {self.job} shows what came."
+            return
         yield "The schedule implied no such instant, so nothing was to run."
         if self.nearest:
             yield f"The nearest are {' and '.join(local(at, self.zone) for at in self.nearest)}."
@@ -138,7 +146,17 @@ def _answer(found: Accounted, moment: datetime) -> Answer:
     lines = [line for line in found.lines(10) if line.nominal_at == moment or _implied(record, moment)]
     line = next(iter(lines), None)
     nearest = () if line else tuple(_nearest(record, moment))
-    return Answer(record.job, moment, found.zones()[record.job], line, nearest)
+    return Answer(record.job, moment, found.zones()[record.job], line, nearest, _is_asked(record, moment))
+
+
+def _is_asked(record: Record, moment: datetime) -> bool:
+    """Say whether the job was started by a webhook then."""
+    return any(
+        spell.timetable is not None
+        and spell.begun_at <= moment <= (spell.ended_at or moment)
+        and isinstance(spell.timetable.trigger, WebhookTrigger)
+        for spell in record.spells
+    )
 
 
 def _implied(record: Record, moment: datetime) -> bool:

@@ -314,6 +314,12 @@ class JobFile(Table):
         return {name: {"default": item} if isinstance(item, str) else item for name, item in value.items()}
 
     @property
+    def secrets(self) -> tuple[SecretRef, ...]:
+        """Return every reference to a secret: of its commands' variables, and of the webhook that starts it."""
+        hook = self.schedule.webhook if self.schedule else None
+        return (*self.env.values(), *(hook.secrets if hook else ()))
+
+    @property
     def models(self) -> tuple[str, ...]:
         """Return the models in the order they are tried."""
         return (self.model,) if isinstance(self.model, str) else self.model

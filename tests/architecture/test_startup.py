@@ -19,6 +19,8 @@ HEAVY = {
     "psycopg",
     "sqlalchemy",
     "sqlmodel",
+    "starlette",
+    "uvicorn",
 }
 JOB = 'prompt = "Look."\nworkspace = "."\nschedule.cron = "0 7 * * *"\n'
 

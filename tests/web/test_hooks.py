@@ -109,6 +109,24 @@ async def test_every_sender_starts_a_job_once(tmp_path: Path, source: str) -> No
     assert ([reply.status for reply in replies], [row.source for row in rows]) == ([202, 200], [source])
 
 
+async def test_a_command_in_slack_is_answered_as_slack_shows_it(tmp_path: Path) -> None:
+    home = a_home(tmp_path)
+    a_hook(home, "slack", 'events = ["/deploy"]\n')
+    replies = []
+    async with home.house(HandClock()) as house, outside(house) as sender:
+        for number, command in enumerate(("%2Fdeploy", "%2Fother")):
+            data = f"command={command}&user_id=U1&trigger_id={number}".encode()
+            kind = "application/x-www-form-urlencoded"
+            replies.append(await sender.send(data, sender.signed(data, "slack"), kind=kind))
+        rows = await sender.rows()
+
+    assert [(reply.status, reply.json) for reply in replies] == [
+        (200, {"response_type": "ephemeral", "text": f"accepted, {rows[0].hook_id}"}),
+        (200, {"response_type": "ephemeral", "text": f"ignored, {rows[1].why}, {rows[1].hook_id}"}),
+    ]
+    assert [(row.event, row.actor) for row in rows] == [("/deploy", "U1"), ("/other", "U1")]
+
+
 async def test_who_only_tries_it_out_is_greeted_once_he_is_believed(tmp_path: Path) -> None:
     home = a_home(tmp_path)
     a_hook(home)

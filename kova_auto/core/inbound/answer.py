@@ -34,6 +34,13 @@ FAILED: Final = _no(500, "internal error")
 BUSY: Final = _no(503, "try again", retry_after="10")
 
 
+def in_slack(said: Answer) -> Answer:
+    """Return an answer for whoever typed a command or pressed a button: Slack shows it to nobody else."""
+    words = (said.body.get(name) for name in ("status", "why", "id"))
+    text = ", ".join(str(word) for word in words if word)
+    return Answer(200, {"response_type": "ephemeral", "text": text})
+
+
 def unreadable(why: str) -> Answer:
     """Return what a sender that is believed is told of a body that cannot be read."""
     return Answer(400, {"error": f"bad request: {why}"})

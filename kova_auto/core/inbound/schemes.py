@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from kova_auto.core.inbound.request import Scheme
+from pydantic import JsonValue
+
+from kova_auto.core.inbound.body import read_body
+from kova_auto.core.inbound.request import Inbound, Problem, Scheme, Told
 from kova_auto.core.inbound.sources.github import GITHUB
 from kova_auto.core.inbound.sources.gitlab import GITLAB
 from kova_auto.core.inbound.sources.slack import SLACK
@@ -23,6 +26,28 @@ _SCHEMES: Final[Mapping[WebhookSource, Scheme]] = {
     WebhookSource.GITLAB: GITLAB,
     WebhookSource.TOKEN: token_scheme(),
 }
+
+
+def weighed(
+    table: WebhookTable, keys: Sequence[bytes], request: Inbound, kind: str, now_s: float
+) -> Problem | tuple[JsonValue, Told]:
+    """Return why a request is not believed, or what its body holds and what it tells.
+
+    Args:
+        table: Of the hook that it was sent to.
+        keys: Any of them may have proved it.
+        request: As it came: nothing of its body is looked at before it is believed.
+        kind: Media type of its body.
+        now_s: Seconds since 1970.
+
+    Raises:
+        BodyError: It is believed, and its body cannot be read.
+    """
+    scheme = scheme_of(table)
+    if problem := scheme.check(keys, request, now_s):
+        return problem
+    payload = read_body(request.body, kind, scheme.form)
+    return payload, scheme.read(request, payload, now_s)
 
 
 def scheme_of(table: WebhookTable) -> Scheme:
