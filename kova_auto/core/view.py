@@ -6,6 +6,7 @@ Stores keep them as tables; a test rebuilds them from the journal and compares.
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from kova_auto.core.holding import workspace_held
 from kova_auto.core.ids import CallId, DeliveryId, EndpointName, JobName, RunId
@@ -150,44 +151,49 @@ class DueEndpoint(Value):
 
 def run_row(state: RunState) -> RunRow:
     """Return the row of one run."""
+    return RunRow(**run_columns(state))
+
+
+def run_columns(state: RunState) -> dict[str, Any]:
+    """Return what is in the row of one run, by its columns: to be compared with an earlier one, and written."""
     request, finished = state.request, state.finished
     results = [call.result.status for call in state.calls.values() if call.result is not None]
     wake_at, resting = _waiting(state)
-    return RunRow(
-        run_id=state.run_id,
-        job=JobName(request.job.name),
-        origin=request.origin,
-        nominal_at=request.nominal_at,
-        requested_at=request.at,
-        started_at=state.started_at,
-        finished_at=state.finished_at,
-        execution=state.execution,
-        outcome=finished.outcome if finished else None,
-        reason=_line(finished.reason if finished else why_again(state)),
-        partial=bool(finished and finished.partial),
-        scripted=request.scripted,
-        staged=request.staged,
-        model=state.asked or request.model,
-        mode=request.job.mode,
-        level=level_of(state),
-        workspace=request.workspace,
-        attempt=state.attempt,
-        iterations=len(state.replies) - state.first_reply,
-        calls=len(state.calls),
-        denied=results.count(ResultStatus.DENIED),
-        unknown=results.count(ResultStatus.UNKNOWN),
-        tokens=state.usage.tokens,
-        cost_usd=state.usage.cost_usd,
-        answer_excerpt=_line(finished.answer[:EXCERPT]) if finished else "",
-        answer_hash=finished.answer_hash if finished else "",
-        wake_at=wake_at,
-        resting=resting,
-        fault=(finished.fault or "") if finished else "",
-        pauses=_line(finished.pauses) if finished else "",
-        holds=workspace_held(state),
-        waits_for=state.awaited.holder if state.awaited else "",
-        kept=_line(finished.kept) if finished and not state.settled else "",
-    )
+    return {
+        "run_id": state.run_id,
+        "job": JobName(request.job.name),
+        "origin": request.origin,
+        "nominal_at": request.nominal_at,
+        "requested_at": request.at,
+        "started_at": state.started_at,
+        "finished_at": state.finished_at,
+        "execution": state.execution,
+        "outcome": finished.outcome if finished else None,
+        "reason": _line(finished.reason if finished else why_again(state)),
+        "partial": bool(finished and finished.partial),
+        "scripted": request.scripted,
+        "staged": request.staged,
+        "model": state.asked or request.model,
+        "mode": request.job.mode,
+        "level": level_of(state),
+        "workspace": request.workspace,
+        "attempt": state.attempt,
+        "iterations": len(state.replies) - state.first_reply,
+        "calls": len(state.calls),
+        "denied": results.count(ResultStatus.DENIED),
+        "unknown": results.count(ResultStatus.UNKNOWN),
+        "tokens": state.usage.tokens,
+        "cost_usd": state.usage.cost_usd,
+        "answer_excerpt": _line(finished.answer[:EXCERPT]) if finished else "",
+        "answer_hash": finished.answer_hash if finished else "",
+        "wake_at": wake_at,
+        "resting": resting,
+        "fault": (finished.fault or "") if finished else "",
+        "pauses": _line(finished.pauses) if finished else "",
+        "holds": workspace_held(state),
+        "waits_for": state.awaited.holder if state.awaited else "",
+        "kept": _line(finished.kept) if finished and not state.settled else "",
+    }
 
 
 def usage_rows(state: RunState, known: int = 0) -> tuple[UsageRow, ...]:

@@ -54,18 +54,17 @@ async def call_model(step: CallModel, state: RunState, senses: Senses) -> Entrie
     except (ModelError, ConfigError) as exc:
         yield Entry(_failed(exc, "".join(partial), step, state, senses))
         return
-    clean = reply.model_copy(
-        update={
-            "text": senses.redact(reply.text),
-            "reasoning": senses.redact(reply.reasoning),
-            "stop_detail": senses.redact(reply.stop_detail),
-            "raw": _without_secrets(reply.raw, senses),
-            "usage": _priced(reply.usage, step.model, state),
-        }
+    clean = _but(
+        reply,
+        text=senses.redact(reply.text),
+        reasoning=senses.redact(reply.reasoning),
+        stop_detail=senses.redact(reply.stop_detail),
+        raw=_without_secrets(reply.raw, senses),
+        usage=_priced(reply.usage, step.model, state),
     )
     calls = tuple(_numbered(ask, step.iteration, index) for index, ask in enumerate(reply.calls, start=1))
     replied = ModelReplied(at=senses.clock.now(), iteration=step.iteration, reply=clean, calls=calls)
-    yield Entry(replied, waits=not calls)  # What ends the run, or asks on, follows at once.
+    yield Entry(replied, waits=True)  # What follows from it is there at once, as a rule.
 
 
 async def _reply(request: ModelRequest, model: str, state: RunState, senses: Senses, partial: list[str]) -> ModelReply:
@@ -77,6 +76,12 @@ async def _reply(request: ModelRequest, model: str, state: RunState, senses: Sen
                 partial.append(chunk.text)
     msg = "the stream ended without its end"
     raise ModelError(msg, fault=Fault.TRUNCATED)
+
+
+def _but(reply: ModelReply, **said: object) -> ModelReply:
+    """Return a reply with these values; the same one where it has them already, as most have."""
+    changed = {name: value for name, value in said.items() if value != getattr(reply, name)}
+    return reply.model_copy(update=changed) if changed else reply
 
 
 def _without_secrets(raw: JsonValue, senses: Senses) -> JsonValue:
@@ -92,7 +97,7 @@ def _priced(usage: Usage, model: str, state: RunState) -> Usage:
     price = next((pin.price for pin in state.request.pins if pin.name == model), None)
     if usage.cost_usd is not None or price is None:
         return usage
-    return usage.model_copy(update={"cost_usd": cost_usd(price, usage)})
+    return Usage(**{**dict(usage), "cost_usd": cost_usd(price, usage)})
 
 
 def _failed(

@@ -10,8 +10,8 @@ from kova_auto.core.errors import FencedError, IllegalEventError
 from kova_auto.core.event import Event
 from kova_auto.core.ids import RunId
 from kova_auto.core.run import RunState, apply
-from kova_auto.core.view import RunRow, run_row
-from kova_auto.store.rows import bare, changed
+from kova_auto.core.view import run_columns
+from kova_auto.store.rows import changed
 
 _REMEMBERED = 1024
 Facts = tuple[tuple[Event, str], ...]
@@ -23,14 +23,14 @@ class Draft:
 
     Attributes:
         facts: Each with its JSON, in their order.
-        row: The run's row afterwards.
+        row: What is in the run's row afterwards, column by column.
         columns: Those of it that change.
     """
 
     before: RunState
     after: RunState
     facts: Facts
-    row: RunRow
+    row: tuple[object, ...]
     columns: Mapping[str, Any]
 
 
@@ -53,8 +53,8 @@ class Drafts:
         after = before
         for event, _ in facts:
             after = apply(after, event)
-        row = run_row(after)
-        return Draft(before, after, facts, row, changed(self._row(before), row))
+        columns = run_columns(after)
+        return Draft(before, after, facts, tuple(columns.values()), changed(self._row(before), columns))
 
     def early(self, state: RunState, facts: Facts, epoch: int | None) -> Draft | None:
         """Work out the same outside the transaction; None where only the journal can tell whether it is refused."""
@@ -71,9 +71,9 @@ class Drafts:
             return after
         if len(self._rows) > _REMEMBERED:
             self._rows.clear()
-        self._rows[after.run_id] = (after.seq, bare(draft.row))
+        self._rows[after.run_id] = (after.seq, draft.row)
         return after
 
     def _row(self, state: RunState) -> tuple[object, ...]:
         seq, row = self._rows.get(state.run_id, (0, None))
-        return row if row is not None and seq == state.seq else bare(run_row(state))
+        return row if row is not None and seq == state.seq else tuple(run_columns(state).values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,14 +25,9 @@ def values(row: Value) -> dict[str, Any]:
     return {name: value.value if isinstance(value, Enum) else value for name, value in row.__dict__.items()}
 
 
-def bare(row: Value) -> tuple[object, ...]:
-    """Return what a row holds and nothing else, to be compared with a later one: a tenth of its memory."""
-    return tuple(row.__dict__.values())
-
-
-def changed(before: tuple[object, ...], after: Value) -> dict[str, Any]:
+def changed(before: Iterable[object], after: Mapping[str, object]) -> dict[str, Any]:
     """Return the columns in which a row differs from what an earlier one of its kind held, as they are afterwards."""
-    columns = zip(after.__dict__.items(), before, strict=True)
+    columns = zip(after.items(), before, strict=True)
     return {name: value.value if isinstance(value, Enum) else value for (name, value), was in columns if was != value}
 
 

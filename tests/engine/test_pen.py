@@ -16,6 +16,8 @@ from tests.doubles.journal import MemoryJournal
 from tests.engine.worlds import RUN, Stage
 from tests.support import a_job, call, says
 
+LOOKS = ["call_adjudicated", "call_started", "call_finished"]
+
 
 class Writes(MemoryJournal):
     """Remember which facts were written together."""
@@ -55,8 +57,7 @@ async def test_every_fact_is_written_before_anything_happens_that_it_comes_befor
 
     assert journal.together == [
         ["context_assembled", "model_call_started"],
-        ["model_replied"],  # It is paid for: it is not to be asked for again.
-        ["call_adjudicated", "call_started", "call_finished", "call_adjudicated", "call_started"],
+        ["model_replied", *LOOKS, "call_adjudicated", "call_started"],
         ["call_finished"],  # It has changed something: nothing is waited for.
         ["model_call_started"],
         ["model_replied", "run_finished"],
@@ -69,8 +70,10 @@ async def test_a_call_that_only_looks_is_written_with_what_follows_from_it() -> 
     await stage.opened()
     assert await stage.advance(says("I look.", call("look"), call("look")), says("Well.")) is Advanced.DONE
 
-    looks = ["call_adjudicated", "call_started", "call_finished"]
-    assert journal.together[2:] == [[*looks, *looks, "model_call_started"], ["model_replied", "run_finished"]]
+    assert journal.together[1:] == [
+        ["model_replied", *LOOKS, *LOOKS, "model_call_started"],
+        ["model_replied", "run_finished"],
+    ]
 
 
 async def test_a_call_that_only_looks_is_on_record_when_it_takes_longer_than_a_moment() -> None:
@@ -84,9 +87,9 @@ async def test_a_call_that_only_looks_is_on_record_when_it_takes_longer_than_a_m
     await journal.wrote("call_started")
     stage.hands.goes_on.set()
 
-    assert before[-1] == "model_replied"
+    assert before[-1] == "model_call_started"
     assert await driving is Advanced.DONE
-    assert journal.together[2:4] == [["call_adjudicated", "call_started"], ["call_finished", "model_call_started"]]
+    assert journal.together[1:3] == [["model_replied", *LOOKS[:-1]], ["call_finished", "model_call_started"]]
 
 
 async def test_an_answer_is_on_record_when_the_end_of_its_run_takes_longer_than_a_moment() -> None:
@@ -138,7 +141,7 @@ async def test_a_worker_that_is_cancelled_writes_what_it_has_done() -> None:
     driving.cancel()
     await asyncio.wait({driving})
 
-    assert (await stage.kinds())[-2:] == ["call_adjudicated", "call_started"]
+    assert (await stage.kinds())[-3:] == ["model_replied", *LOOKS[:-1]]
 
 
 async def test_a_run_that_rests_has_written_everything() -> None:
@@ -147,7 +150,7 @@ async def test_a_run_that_rests_has_written_everything() -> None:
     await stage.opened(job=a_job(approval={"when_needed": "suspend"}))
     assert await stage.advance(says("", call("change"))) is Advanced.SUSPENDED
 
-    assert journal.together[-2:] == [["model_replied"], ["call_adjudicated", "approval_requested"]]
+    assert journal.together[-1] == ["model_replied", "call_adjudicated", "approval_requested"]
 
 
 async def test_what_can_follow_is_written_although_somebody_else_was_first() -> None:
