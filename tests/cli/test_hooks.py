@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from kova_auto.core.inbound.hook import HookRow
 from kova_auto.core.ledger import OccurrenceStatus
+from kova_auto.scheduling.jobfiles import load_job
 from tests.cli.command import Home
+from tests.cli.ledgers import version, write_ledger
 from tests.docs.pages import table
 from tests.ports.test_hooks import a_request, a_row
+from tests.support import at
 from tests.web.outside import a_home, a_hook
 
 
@@ -137,6 +141,25 @@ def test_a_job_that_a_webhook_starts_is_said_to_run_then(home: Home) -> None:
     assert "whenever GitHub sends push" in home.run("jobs", "list").stdout
     assert home.run("jobs", "next").stdout == "deploy runs whenever GitHub sends push.\n"
     assert json.loads(home.run("jobs", "next", "--json").stdout) == []
+
+
+def test_an_instant_that_a_webhook_asked_for_is_explained(home: Home) -> None:
+    job = load_job(home.jobs / "deploy.toml")
+    begun, asked = at("05:00:00"), at("06:00:00.25")
+    ran = a_row(a_request("1", when=asked), schedule="a", status=OccurrenceStatus.RAN, why="", run_id="deploy@1")
+    write_ledger(home, [version(job, begun)], cursor=asked, rows=[ran])
+
+    told = home.run("explain", "deploy@2026-12-01T06:00:00.25Z", clock=Noon())
+    assert told.stdout.splitlines()[1:3] == ["  A webhook asked for it: kova-auto hooks list deploy.", "  It ran."]
+    nothing = home.run("explain", "deploy@2026-12-01T06:00:01Z", clock=Noon())
+    assert (nothing.exit_code, "No webhook asked for it" in nothing.stdout) == (1, True)
+    calendar = home.run("jobs", "calendar", "deploy", "--from", "2026-12-01", "--to", "2026-12-02", clock=Noon())
+    assert "2026-12-01T06:00:00.250000Z  deploy  ran" in calendar.stdout
+
+
+class Noon:
+    def now(self) -> datetime:
+        return at("12:00:00")
 
 
 def test_the_page_on_json_names_every_field_of_a_request() -> None:

@@ -122,6 +122,16 @@ async def test_a_packed_body_is_never_unpacked(sender: Outside) -> None:
     assert (await sender.send(packed)).status == 400
 
 
+async def test_what_comes_behind_a_request_is_not_taken_for_another(sender: Outside) -> None:
+    lines = b"".join(b"%s: %s\r\n" % pair for pair in sender.signed(BODY))
+    head = b"POST /hooks/deploy HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"
+    one = head % len(BODY) + lines + b"\r\n" + BODY
+    reply = await sender.raw(one + one.replace(b"id-1", b"id-2"))
+
+    assert reply.text.count("accepted") == 1
+    assert len(await sender.rows()) == 1
+
+
 @pytest.mark.parametrize("size", [1_048_576, 1_048_577])
 async def test_a_body_has_at_most_a_mebibyte(sender: Outside, size: int) -> None:
     data = b'{"ref": "' + b"x" * (size - 11) + b'"}'
