@@ -38,6 +38,10 @@ def check_webhook(draft: Draft) -> None:
     )
     for key, message, hint in found:
         draft.problems.add((*_PLACE, *key), message, hint)
+    if draft.file.schedule and draft.file.schedule.jitter:
+        draft.problems.add(
+            ("schedule", "jitter"), "a request starts its job at once: nothing puts it off", "leave it out"
+        )
     for name, declared in draft.file.inputs.items():
         if declared.default is None and name not in table.map:
             hint = f'map = {{ {name} = "/…" }} fills it from the body, or give it a default'

@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 from slack_sdk.signature import Clock, SignatureVerifier
 from standardwebhooks import Webhook
 
+from kova_auto.core.delivery.signature import Kind, SigningSecret, signed_headers, spell_public
+from kova_auto.core.errors import ConfigError
 from kova_auto.core.inbound.request import Inbound, Problem
-from tests.core.inbound.senders import NOW, SECRETS, check, headers, signed, with_header
+from kova_auto.core.inbound.schemes import scheme_of
+from tests.core.inbound.senders import NOW, SECRETS, check, headers, signed, table, with_header
 
 SOURCES = ("github", "slack", "standard", "stripe", "gitlab", "token")
 SIGNED = ("github", "slack", "standard", "stripe")
@@ -79,6 +82,26 @@ def test_of_stripe_only_v1_proves_anything() -> None:
     good = dict(signed("stripe", b"{}").headers)[b"stripe-signature"].decode()
     request = Inbound(headers(stripe_signature=good.replace("v1=", "v0=")), b"{}")
     assert check("stripe", request) is Problem.HEADERS
+
+
+def test_the_holder_of_the_other_half_of_a_public_key_is_believed() -> None:
+    seed = SigningSecret(bytes(range(32)), Kind.ED25519)
+    public, other = spell_public(seed), spell_public(SigningSecret(bytes(32), Kind.ED25519))
+    pairs = signed_headers([seed], "msg_1", NOW, b"{}")
+    request = Inbound(tuple((name.encode(), value.encode()) for name, value in pairs), b"{}")
+
+    assert check("standard", request, public) is None
+    assert check("standard", request, SECRETS["standard"], public) is None
+    assert check("standard", request, other) is Problem.SIGNATURE
+    assert check("standard", Inbound(request.headers, b"{} "), public) is Problem.SIGNATURE
+    with pytest.raises(ConfigError, match="only its sender can sign"):
+        scheme_of(table("standard")).sign(public.encode(), b"{}", NOW, "id-1", "")
+
+
+@pytest.mark.parametrize("text", ["whsec_AAAA", "whpk_AAAA", "whsk_" + "A" * 43 + "=", "a secret", "whsec_é", ""])
+def test_what_is_no_key_of_standard_webhooks_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError):
+        scheme_of(table("standard")).parse_key(text)
 
 
 @pytest.mark.parametrize("source", SOURCES)
