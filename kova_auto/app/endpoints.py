@@ -99,7 +99,7 @@ class Endpoints:
         found = [self._secret(name, reference, needs) for reference in table.secret]
         if needs.signs == "whsec" and (old := retired(self._settings.data_dir, name, self._clock.now())):
             self._vault.remember(f"retired {name}", old.secret)
-            found.append(parse_secret(old.secret, key=f"endpoints.{name}.secret"))
+            found.append(parse_secret(old.secret, key=f"endpoints.{name}.secret", asymmetric=True))
         return tuple(dict.fromkeys(found))
 
     def _secret(self, name: EndpointName, reference: SecretRef, needs: Needs) -> SigningSecret:

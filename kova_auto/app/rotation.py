@@ -15,7 +15,14 @@ from typing import Final
 from pydantic import AwareDatetime, ValidationError
 
 from kova_auto.core.delivery.needs import NEEDS, Want
-from kova_auto.core.delivery.signature import parse_secret, spell_secret
+from kova_auto.core.delivery.signature import (
+    Kind,
+    SigningSecret,
+    parse_secret,
+    spell_private,
+    spell_public,
+    spell_secret,
+)
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.secret import SecretRef
 from kova_auto.core.value import Value
@@ -43,11 +50,13 @@ class Rotated:
     Attributes:
         place: Where the new secret is, or is to be put.
         shown: The new secret, where we could not put it there; else empty.
+        public: The half of it that the receiver is given, where that is not the secret itself; else empty.
         until: When the old one stops signing.
     """
 
     place: str
     shown: str
+    public: str
     until: datetime
 
 
@@ -68,7 +77,7 @@ def retired(data_dir: Path, name: str, now: datetime) -> Retired | None:
 def rotate(
     settings: Settings, environ: Environment, name: str, *, now: datetime, grace: timedelta, fresh: bytes
 ) -> Rotated:
-    """Put a new secret in the place of an endpoint's.
+    """Put a new secret in the place of an endpoint's, of the same kind.
 
     Args:
         settings: Have the endpoint.
@@ -85,18 +94,19 @@ def rotate(
     reference = _reference(settings, name)
     key = f"endpoints.{name}.secret"
     old = read_secret(reference, environ, base=settings.path.parent)
-    parse_secret(old, key=key)
+    kind = parse_secret(old, key=key, asymmetric=True).kind
     if going := retired(settings.data_dir, name, now):
         msg = f"the secret before this one signs until {going.until:%Y-%m-%d %H:%M} UTC: two at once are the most"
         raise ConfigError(msg, key=key, hint=f"kova-auto endpoints secret drop {name} ends that now")
-    new, until = spell_secret(fresh), now + grace
+    new, until = spell_private(fresh) if kind is Kind.ED25519 else spell_secret(fresh), now + grace
+    public = spell_public(SigningSecret(fresh, kind)) if kind is Kind.ED25519 else ""
     _keep(settings.data_dir, name, Retired(secret=old, until=until))
     try:
         place, is_there = _put(reference, new, settings.path.parent)
     except ConfigError:
         drop(settings, name)
         raise
-    return Rotated(place, "" if is_there else new, until)
+    return Rotated(place, "" if is_there else new, public, until)
 
 
 def drop(settings: Settings, name: str) -> bool:

@@ -53,7 +53,10 @@ def rotate_secret(
         say(f"{name}: this is the new secret, shown once: put it in {done.place}, and restart the service.")
     else:
         say(f"{name}: the new secret is in {done.place}.")
-    say(f"Give it to the receiver; both sign until {until}, and then the new one alone.")
+    if done.public:
+        say(done.public)
+    given = "its public half, above," if done.public else "it"
+    say(f"Give {given} to the receiver; both sign until {until}, and then the new one alone.")
 
 
 @app.command("drop", help=_DROP)

@@ -11,7 +11,7 @@ import pytest
 from kova_auto.app.endpoints import Endpoints
 from kova_auto.app.rotation import GRACE, Retired, drop, retired, rotate
 from kova_auto.app.vault import Vault
-from kova_auto.core.delivery.signature import parse_secret, spell_secret
+from kova_auto.core.delivery.signature import parse_secret, spell_private, spell_public, spell_secret
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.ids import EndpointName
 from kova_auto.core.secret import SecretRef
@@ -141,3 +141,14 @@ def test_secrets_are_taken_out_of_what_is_said(tmp_path: Path) -> None:
     assert OLD not in vault.redact(f"a {OLD} b {NEW}")
     assert NEW not in vault.redact(f"a {OLD} b {NEW}")
     assert SecretRef(file="secret").source == "file secret"
+
+
+def test_a_private_key_is_replaced_by_a_private_key_whose_public_half_is_shown(tmp_path: Path) -> None:
+    found = settings(tmp_path)
+    (tmp_path / "secret").write_text(spell_private(b"o" * 32))
+    old, new = (parse_secret(spell_private(seed * 32), asymmetric=True) for seed in (b"o", b"n"))
+    done = rotate(found, {}, "ci", now=NOW, grace=GRACE, fresh=b"n" * 32)
+
+    assert (done.shown, done.public) == ("", spell_public(new))
+    assert (tmp_path / "secret").read_text() == spell_private(b"n" * 32) + "\n"
+    assert signing(found, NOW) == (new, old)
