@@ -45,6 +45,7 @@ class Dial(httpcore.AsyncNetworkBackend):
 
     alive: tuple[str, ...] = ()
     dialled: list[str] = field(default_factory=list)
+    said: bytes = b"HTTP/1.1 204 No Content\r\n\r\n"
 
     async def connect_tcp(
         self,
@@ -57,7 +58,7 @@ class Dial(httpcore.AsyncNetworkBackend):
         self.dialled.append(host)
         if host not in self.alive:
             raise httpcore.ConnectError
-        return httpcore.AsyncMockStream([b"HTTP/1.1 204 No Content\r\n\r\n"])
+        return httpcore.AsyncMockStream([self.said])
 
 
 @dataclass
