@@ -7,6 +7,7 @@ import json
 import pytest
 
 from kova_auto.core.delivery.format import Form
+from kova_auto.core.delivery.needs import NEEDS, problems_of
 from kova_auto.core.delivery.notice import Notice
 from kova_auto.core.delivery.outcome import AttemptOutcome
 from kova_auto.core.delivery.payload import FORMATS, render
@@ -155,3 +156,13 @@ def test_a_group_that_has_moved_says_its_new_number_once_and_for_all() -> None:
     assert (
         result.detail == "Telegram answered 400: the group has become a supergroup: set its new chat_id, -1009876543210"
     )
+
+
+@pytest.mark.parametrize("chat", ["-1001234567890", "42", "@kova_news", -1009])
+def test_a_chat_is_a_number_or_the_name_of_a_channel(chat: object) -> None:
+    assert list(problems_of(NEEDS[TELEGRAM], {"chat_id": chat})) == []
+
+
+@pytest.mark.parametrize("given", [{}, {"chat_id": "kova"}, {"chat_id": "@a b"}, {"chat_id": "1", "topic_id": "x"}])
+def test_a_chat_that_cannot_be_one_is_a_problem_of_the_settings(given: dict[str, object]) -> None:
+    assert len(list(problems_of(NEEDS[TELEGRAM], given))) == 1

@@ -95,10 +95,10 @@ def _plainly(text: str) -> str:
 
 
 def _code(text: str) -> JsonValue:
-    return {"type": "Container", "style": "emphasis", "items": [{**_run(text, fontType="Monospace")}]}
+    return {"type": "Container", "style": "emphasis", "items": [_run(text, fontType="Monospace")]}
 
 
-def _run(text: str, **look: JsonValue) -> dict[str, JsonValue]:
+def _run(text: str, **look: JsonValue) -> JsonValue:
     """Return text that is not read as Markdown; spaces at the start of a line are kept."""
     kept = re.sub(r"(?m)^ +", lambda found: "\u00a0" * len(found[0]), text)
     return {"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": _written(kept), **look}]}
