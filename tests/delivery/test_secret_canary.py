@@ -211,6 +211,29 @@ async def test_no_form_of_a_secret_is_sent_logged_or_kept(tmp_path: Path) -> Non
     assert songs("\n".join(row.model_dump_json() for row in rows)) == set()
 
 
+async def test_a_request_for_approval_shows_no_secret_of_the_call(tmp_path: Path) -> None:
+    clock = HandClock()
+    asked = fragment(json.dumps({"file_path": f"{PATH_SAFE}.md", "content": said()}), index=0, id="a", name="write")
+    reply = streams(sse(delta(content=said()), calls(asked), delta("tool_calls"), DONE))
+    async with serving(reply) as model, Receiver((), clock.now) as receiver:
+        home = a_home(tmp_path, receiver.url, model.port)
+        names = ", ".join(f'"{name}"' for name, _ in endpoints())
+        home.job("asks", f'model = "here/m-1"\n{JOB}[approval]\nwhen_needed = "suspend"\nnotify = [{names}]\n', None)
+        async with home.house(clock) as house:
+            with logged(house) as lines:
+                await house.control.request(home.ask("asks"))
+                assert await house.engine.advance(id_of("asks")) is Advanced.SUSPENDED
+                await deliver(house, clock, id_of("asks"))
+            alive = kept(home)
+        sent = list(receiver.received)
+
+    assert any(b"[redacted:env:PATH_SAFE]" in one.body for one in sent)
+    texts = [one.body.decode("utf-8", "replace") for one in sent]
+    assert [text for text in texts if songs(text) - OWN] == []
+    assert [line for line in lines if songs(line)] == []
+    assert songs(alive) == set()
+
+
 @pytest.mark.parametrize("secret", [ENDPOINT, PATH_SAFE], ids=["of an endpoint", "of the job itself"])
 async def test_a_job_whose_name_is_a_secret_is_neither_run_nor_kept(tmp_path: Path, secret: str) -> None:
     clock = HandClock()
