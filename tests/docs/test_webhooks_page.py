@@ -7,13 +7,20 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from kova_auto.core.delivery.format import Wish
 from kova_auto.core.delivery.formats import standard
-from kova_auto.core.delivery.notice import ApprovalNotice, EndpointTest, Notice, RunReport, ScheduleNotice
+from kova_auto.core.delivery.notice import (
+    ApprovalNotice,
+    EndpointNotice,
+    EndpointTest,
+    Notice,
+    RunReport,
+    ScheduleNotice,
+)
 from kova_auto.core.delivery.outcome import AttemptOutcome
 from kova_auto.core.delivery.retry import SCHEDULE_S
 from kova_auto.core.delivery.signature import SigningSecret, signed_headers, spell_secret
@@ -69,8 +76,10 @@ REPORT = RunReport(
 )
 ASKED = ApprovalNotice(run_id="a", job="a", call_id="1.1", tool="t", scripted=True, requested_at=NOW)
 LATE = ScheduleNotice(what="late", job="a", nominal_at=NOW, expected_at=NOW, noticed_at=NOW, late_s=0.0)
+TROUBLE = EndpointNotice(what="disabled", endpoint="a", happened_at=NOW)
 NOTICES = [
     (LATE, "`data` of a job that is late, or so no longer"),
+    (TROUBLE, "`data` of an endpoint in trouble, or so no longer"),
     (REPORT, "`data` of a run"),
     (ASKED, "`data` of a call that waits"),
     (EndpointTest(endpoint="a", sent_at=NOW), "`data` of a test"),
@@ -89,7 +98,10 @@ def test_each_kind_of_message_is_named_with_its_outcomes() -> None:
     written = {bare(row[0]): set(codes(row[1])) for row in kinds.body}
     unreached = ASKED.model_copy(update={"unreached": "desk: HTTP 500"})
     recovered = LATE.model_copy(update={"what": "recovered"})
-    others = (ASKED, unreached, LATE, recovered, EndpointTest(endpoint="a", sent_at=NOW))
+    troubles = [
+        TROUBLE.model_copy(update={"what": what}) for what in get_args(EndpointNotice.model_fields["what"].annotation)
+    ]
+    others = (ASKED, unreached, LATE, recovered, *troubles, EndpointTest(endpoint="a", sent_at=NOW))
     told: dict[str, set[str]] = {notice.type: set() for notice in others}
     for outcome in Outcome:
         told.setdefault(REPORT.model_copy(update={"outcome": outcome}).type, set()).add(outcome.value)

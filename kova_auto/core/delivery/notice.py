@@ -245,7 +245,11 @@ class EndpointNotice(Value):
     run_id: Text = ""
     job: Text = ""
     probe_at: AwareDatetime | None = None
-    scripted: bool = False
+
+    @property
+    def scripted(self) -> bool:
+        """Say that no script has anything to do with it."""
+        return False
 
     @property
     def at(self) -> datetime:

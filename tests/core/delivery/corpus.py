@@ -11,6 +11,8 @@ from kova_auto.core.delivery.notice import (
     ApprovalNotice,
     Change,
     Denial,
+    Digest,
+    EndpointNotice,
     EndpointTest,
     Notice,
     RunReport,
@@ -101,9 +103,11 @@ def corpus() -> tuple[tuple[str, Notice], ...]:
     """Return each notice with a name for messages of failed tests."""
     dice = random.Random("kova-auto")
     kinds: tuple[Callable[[random.Random, str], Notice], ...]
-    kinds = (_report, _report, _report, _approval, _approval, _schedule, _test)
+    kinds = (_report, _report, _report, _approval, _approval, _schedule, _endpoint, _digest, _test)
     made: list[tuple[str, Notice]] = [(f"whole-{n}", _report(dice, text)) for n, text in enumerate(WHOLE)]
-    made += [(f"grown-{n}", _report(dice, (text * LONGEST)[:LONGEST])) for n, text in enumerate(GROWN)]
+    # Most are as long as what is taken of a text: a longer one is cut first, and takes as long again to write.
+    lengths = [LONGEST if n % 3 == 0 else 6000 for n in range(len(GROWN))]
+    made += [(f"grown-{n}", _report(dice, (GROWN[n] * length)[:length])) for n, length in enumerate(lengths)]
     made += [(f"outcome-{outcome}", _report(dice, PROSE, outcome=outcome)) for outcome in Outcome]
     for n in range(MANY - len(made)):
         kind = kinds[n % len(kinds)]
@@ -196,6 +200,36 @@ def _schedule(dice: random.Random, reason: str) -> ScheduleNotice:
         "scripted": dice.random() < 0.3,
     }
     return ScheduleNotice.model_validate(fields)
+
+
+def _endpoint(dice: random.Random, reason: str) -> EndpointNotice:
+    fields: dict[str, object] = {
+        "what": dice.choice(("disabled", "undelivered", "untrusted", "recovered")),
+        "endpoint": dice.choice(("team", MARKS[:60])),
+        "happened_at": AT + timedelta(hours=2),
+        "since": dice.choice((None, AT)),
+        "failures": dice.choice((0, 1, 5000)),
+        "reason": reason,
+        "delivery_id": dice.choice(("", "msg_abcdefghijklmnopqrstuvwxyz")),
+        "run_id": dice.choice(("", "nightly@20261201T070000Z")),
+        "job": dice.choice(("", "nightly")),
+        "probe_at": dice.choice((None, AT + timedelta(hours=26))),
+    }
+    return EndpointNotice.model_validate(fields)
+
+
+def _digest(dice: random.Random, text: str) -> Digest:
+    outcomes = {outcome: dice.randrange(1, 200) for outcome in dice.sample(list(Outcome), dice.randrange(1, 10))}
+    fields: dict[str, object] = {
+        "endpoint": dice.choice(("team", MARKS[:60])),
+        "count": sum(outcomes.values()),
+        "since": AT,
+        "until": AT + timedelta(hours=2),
+        "outcomes": outcomes,
+        "text": text,
+        "scripted": dice.random() < 0.3,
+    }
+    return Digest.model_validate(fields)
 
 
 def _test(dice: random.Random, text: str) -> EndpointTest:
