@@ -7,7 +7,14 @@ from datetime import UTC, datetime, timedelta
 
 from kova_auto.core.delivery.format import Form, Wish
 from kova_auto.core.delivery.needs import NEEDS, options_of
-from kova_auto.core.delivery.notice import ApprovalNotice, EndpointTest, RunReport, ScheduleNotice
+from kova_auto.core.delivery.notice import (
+    ApprovalNotice,
+    Digest,
+    EndpointNotice,
+    EndpointTest,
+    RunReport,
+    ScheduleNotice,
+)
 from kova_auto.core.delivery.target import FormatName
 from kova_auto.core.job import Outcome
 
@@ -58,6 +65,26 @@ def a_late_job(**changes: object) -> ScheduleNotice:
         **changes,
     }
     return ScheduleNotice.model_validate(fields)
+
+
+def a_trouble(**changes: object) -> EndpointNotice:
+    """Return the notice of an endpoint that takes nothing any more."""
+    fields: dict[str, object] = {"what": "disabled", "endpoint": "desk", "happened_at": AT, "job": "nightly", **changes}
+    return EndpointNotice.model_validate(fields)
+
+
+def a_digest(**changes: object) -> Digest:
+    """Return the notice of many results."""
+    fields: dict[str, object] = {
+        "endpoint": "desk",
+        "count": 30,
+        "since": AT,
+        "until": AT,
+        "outcomes": {Outcome.DONE: 30},
+        "text": "- nightly: done",
+        **changes,
+    }
+    return Digest.model_validate(fields)
 
 
 A_TEST = EndpointTest(endpoint="ci", sent_at=AT)

@@ -22,7 +22,7 @@ from kova_auto.core.ids import EndpointName
 from kova_auto.core.job import Outcome
 from kova_auto.core.net.http import FailureKind, HttpFailure, HttpResponse
 from kova_auto.core.owed import DeliveryStatus
-from tests.core.delivery.notices import A_TEST, AT, ID, RUN, a_late_job, a_report, an_approval, wish_of
+from tests.core.delivery.notices import A_TEST, AT, ID, RUN, a_late_job, a_report, a_trouble, an_approval, wish_of
 
 SHA = "6dcb09b5b57875f334f61aebed695e2e4193db5e"
 LIMIT = LIMITS["github"]
@@ -148,6 +148,8 @@ def test_without_a_commit_nothing_is_sent_and_that_is_on_record(given: dict[str,
         (an_approval(unreached="desk: 500"), "error"),
         (a_late_job(), "failure"),
         (a_late_job(what="recovered"), "success"),
+        (a_trouble(), "failure"),
+        (a_trouble(what="recovered"), "success"),
     ],
 )
 def test_other_news_has_a_state_where_it_is_asked_for(notice: Notice, state: str) -> None:

@@ -11,7 +11,7 @@ from kova_auto.core.delivery.notice import ApprovalNotice, Notice, RunReport
 from kova_auto.core.delivery.payload import render
 from kova_auto.core.delivery.target import FormatName
 from kova_auto.core.delivery.thin import KEPT
-from tests.core.delivery.notices import A_TEST, AT, a_late_job, a_report, an_approval, wish_of
+from tests.core.delivery.notices import A_TEST, AT, a_digest, a_late_job, a_report, a_trouble, an_approval, wish_of
 
 THEIRS = "what the model wrote"
 FULL_OF_TEXT: list[Notice] = [
@@ -29,9 +29,11 @@ FULL_OF_TEXT: list[Notice] = [
     ),
     an_approval(unreached=THEIRS, settled=THEIRS),
     a_late_job(reason=THEIRS),
+    a_trouble(reason=THEIRS),
+    a_digest(text=THEIRS),
     A_TEST.model_copy(update={"text": THEIRS}),
 ]
-NAMES = ["report", "approval", "unreached", "late", "test"]
+NAMES = ["report", "approval", "unreached", "late", "trouble", "digest", "test"]
 
 
 def sent(notice: Notice, detail: str = "thin") -> dict[str, Any]:

@@ -18,7 +18,7 @@ from kova_auto.core.delivery.target import FormatName
 from kova_auto.core.delivery.text import border
 from kova_auto.core.ids import EndpointName
 from kova_auto.core.job import Outcome
-from tests.core.delivery.notices import A_TEST, AT, ID, RUN, a_late_job, a_report, an_approval, wish_of
+from tests.core.delivery.notices import A_TEST, AT, ID, RUN, a_late_job, a_report, a_trouble, an_approval, wish_of
 
 GITHUB, GITLAB = FormatName.GITHUB, FormatName.GITLAB
 KINDS: dict[str, Notice] = {
@@ -27,6 +27,7 @@ KINDS: dict[str, Notice] = {
     "unreached": an_approval(unreached="desk: HTTP 500"),
     "late": a_late_job(),
     "recovered": a_late_job(what="recovered"),
+    "trouble": a_trouble(),
     "test": A_TEST,
 }
 
@@ -40,10 +41,10 @@ def settled(name: FormatName, notice: Notice, on: str) -> str:
 @pytest.mark.parametrize(
     ("on", "becomes"),
     [
-        ("outcome", ["sent", "policy_block", "expired", "expired", "expired", "sent"]),
-        ("approval", ["expired", "sent", "expired", "expired", "expired", "sent"]),
-        ("alert", ["expired", "policy_block", "sent", "sent", "sent", "sent"]),
-        ("outcome, approval,alert", ["sent"] * 6),
+        ("outcome", ["sent", "policy_block", "expired", "expired", "expired", "expired", "sent"]),
+        ("approval", ["expired", "sent", "expired", "expired", "expired", "expired", "sent"]),
+        ("alert", ["expired", "policy_block", "sent", "sent", "sent", "sent", "sent"]),
+        ("outcome, approval,alert", ["sent"] * 7),
     ],
 )
 def test_it_starts_for_what_was_asked_and_never_calls_the_rest_delivered(
