@@ -15,7 +15,7 @@ from datetime import timedelta
 
 from kova_auto.core.delivery.format import Wish
 from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult
-from kova_auto.core.delivery.payload import render
+from kova_auto.core.delivery.payload import FORMATS, render
 from kova_auto.core.delivery.sample import sample_notice
 from kova_auto.core.errors import JournalError
 from kova_auto.core.ids import DeliveryId, EndpointName, RunId
@@ -96,7 +96,10 @@ class Courier:
         made = self.attempts
         target, now = made.targets(name), made.clock.now()
         delivery_id = f"msg_test_{now:%Y%m%dT%H%M%S%f}"
-        message = render(target.format, sample_notice(name, outcome, now), Wish(delivery_id, options=target.options))
+        notice, wish = sample_notice(name, outcome, now), Wish(delivery_id, options=target.options)
+        if declined := FORMATS[target.format].declines(notice, wish):
+            return declined
+        message = render(target.format, notice, wish)
         result = await send(made.exchange, target, message, delivery_id=delivery_id, now=now, notifier=made.notifier)
         if result.outcome is AttemptOutcome.DELIVERED:
             await made.gate.taken(name, made.clock.now())

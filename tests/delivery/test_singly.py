@@ -11,6 +11,7 @@ import pytest
 from kova_auto.core.delivery.needs import NEEDS, options_of
 from kova_auto.core.delivery.target import FormatName, OptionValue, Target
 from kova_auto.core.ids import EndpointName
+from kova_auto.core.job import Outcome
 from kova_auto.core.net.http import FailureKind, HttpFailure, HttpResponse
 from tests.delivery.desks import Desk
 from tests.delivery.test_alerts import late
@@ -116,3 +117,23 @@ async def test_thirty_results_are_thirty_pipelines_and_never_one_of_many(desk: S
     runs = {parse_qs(request.body.decode())["variables[KOVA_RUN_ID]"][0] for request in desk.requests}
     assert len(runs) == 30
     assert {row.status for row in await desk.rows()} == {"delivered"}
+
+
+async def test_a_test_is_made_whatever_starts_it_otherwise_and_says_that_it_is_one(desk: Starting) -> None:
+    desk.options["gitlab"]["on"] = "alert"
+    courier = desk.courier()
+    plain = await courier.test(EndpointName("gitlab"))
+    failed = await courier.test(EndpointName("gitlab"), Outcome.FAILED)
+
+    assert (plain.outcome, failed.outcome) == ("delivered", "delivered")
+    first, second = (parse_qs(request.body.decode()) for request in desk.requests)
+    assert first["variables[KOVA_TYPE]"] == ["kova.test"]
+    assert second["variables[KOVA_RUN_ID]"] == ["endpoint-test"]
+
+
+async def test_a_test_without_a_commit_is_not_sent_and_says_what_to_do(desk: Starting) -> None:
+    desk.options["github"] |= {"send": "commit-status", "sha": "input:commit"}
+    result = await desk.courier().test(EndpointName("github"), Outcome.DONE)
+
+    assert (result.outcome, desk.sent) == ("policy_block", [])
+    assert result.detail.endswith("a test has no inputs, so write the SHA into the settings to try it")

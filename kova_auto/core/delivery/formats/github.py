@@ -159,7 +159,8 @@ def declines(notice: Notice, wish: Wish) -> AttemptResult | None:
     if (result := declined(notice, wish)) or wish.text("send") != Send.STATUS or _sha(notice, wish):
         return result
     name = wish.text("sha").removeprefix("input:")
-    detail = f"not sent: wanted the SHA of a commit in the run's input {name}, found none"
+    hint = ": a test has no inputs, so write the SHA into the settings to try it" if is_test(notice) else ""
+    detail = f"not sent: wanted the SHA of a commit in the run's input {name}, found none{hint}"
     return AttemptResult(AttemptOutcome.POLICY_BLOCK, detail)
 
 

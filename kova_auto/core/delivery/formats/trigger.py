@@ -64,7 +64,7 @@ def declined(notice: Notice, wish: Wish) -> AttemptResult | None:
     use here, and that is on record.
     """
     occasion, on = occasion_of(notice), wish.text("on") or Occasion.OUTCOME
-    if occasion is Occasion.TEST or occasion in _LISTED.split(on):
+    if is_test(notice) or occasion in _LISTED.split(on):
         return None
     if occasion is Occasion.APPROVAL:
         detail = f"it starts something, and puts no question to a person: on = {on}"
