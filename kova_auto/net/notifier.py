@@ -92,16 +92,19 @@ class _Errand:
 def _send(url: str, note: Note, deadline_s: float) -> AttemptResult:
     from apprise import Apprise, NotifyFormat, NotifyType
 
-    level = logging.DEBUG if url.lower().startswith("mailto") else logging.WARNING
+    is_mail, kind = url.lower().startswith("mailto"), NotifyFormat.HTML if note.is_html else NotifyFormat.TEXT
+    level = logging.DEBUG if is_mail else logging.WARNING
     _hush(level)
     service = _service(url)
+    if is_mail:  # It would make HTML of text.
+        service.notify_format = kind
     carrier = Apprise(asset=service.asset)
     carrier.add(service)
     result = carrier.notify(
         body=note.text,
         title=note.title,
         notify_type=NotifyType(_KINDS[note.status]),
-        body_format=NotifyFormat.HTML if note.is_html else NotifyFormat.TEXT,
+        body_format=kind,
         interpret_escapes=False,
         timeout=deadline_s,
         log_level=level,

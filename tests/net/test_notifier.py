@@ -77,7 +77,7 @@ async def test_a_mail_arrives_as_html_with_the_same_as_text_beside_it() -> None:
 
 async def test_the_plain_form_of_a_mail_is_text_alone() -> None:
     async with Mailbox() as there:
-        await sent(target(there.url("&format=text")), report("All **well**, <b>all</b>."), Form.PLAIN)
+        await sent(target(there.url()), report("All **well**, <b>all</b>."), Form.PLAIN)
 
     (mail,) = there.mails
     assert mail.get_content_type() == "text/plain"

@@ -38,10 +38,10 @@ class Mailbox:
         self._server.close()
         await self._server.wait_closed()
 
-    def url(self, more: str = "") -> str:
+    def url(self) -> str:
         """Return its address as Apprise writes it."""
         port = self._server.sockets[0].getsockname()[1]
-        return f"mailto://127.0.0.1:{port}/?from=kova@example.org&to=ann@example.org&mode=insecure{more}"
+        return f"mailto://127.0.0.1:{port}/?from=kova@example.org&to=ann@example.org&mode=insecure"
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
