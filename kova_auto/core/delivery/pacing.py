@@ -50,7 +50,7 @@ PACES: Final[Mapping[str, Pace]] = MappingProxyType({
     "ntfy": Pace(10, 5.0),  # seen: a burst of 60, then one in 5 s
     "pagerduty": Pace(20, 0.5, together=False),  # documented: 120 a minute for each key
     "bark": Pace(5, 1.0),
-    "healthchecks": Pace(5, 12.0),  # documented: of more than 5 pings a minute some may be dropped
+    "healthchecks": Pace(5, 12.0, together=False),  # documented: of more than 5 pings a minute some may be dropped
     "email": Pace(5, 2.0),
     "apprise": Pace(5, 2.0),
 })  # fmt: skip
