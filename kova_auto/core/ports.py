@@ -107,7 +107,14 @@ class Journal(Protocol):
         """
 
     async def acquire(
-        self, run_id: RunId, *, worker: str, now: datetime, lease: timedelta, known: RunState | None = None
+        self,
+        run_id: RunId,
+        *,
+        worker: str,
+        now: datetime,
+        lease: timedelta,
+        known: RunState | None = None,
+        then: Sequence[Event] = (),
     ) -> RunState | Unavailable:
         """Take a run whose lease is free or has run out: raises its epoch, writes `RunAcquired`.
 
@@ -120,6 +127,8 @@ class Journal(Protocol):
             now: UTC.
             lease: For how long, unless it is extended; it ends with the run at the latest.
             known: The run as this worker last saw it, if it did: then only what is newer is read.
+            then: Facts that follow and are written with it; left out where somebody has written or had the run since
+                `known`, for they may not be true any more.
         """
 
     async def renew(self, run_id: RunId, *, epoch: int, now: datetime, lease: timedelta) -> Renewal:

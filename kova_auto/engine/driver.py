@@ -7,14 +7,13 @@ the service is asked to stop.
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
 from kova_auto.core import limits
 from kova_auto.core.errors import FencedError
 from kova_auto.core.ids import RunId
-from kova_auto.core.ports import Unavailable
 from kova_auto.core.run import RunState
 from kova_auto.core.step import (
     Acting,
@@ -40,6 +39,7 @@ from kova_auto.engine.dispatch import Advanced
 from kova_auto.engine.entry import Entries, Entry
 from kova_auto.engine.pen import OvertakenError, Pen
 from kova_auto.engine.perform import perform
+from kova_auto.engine.taking import NotTakenError, Taking
 from kova_auto.engine.tenure import Tenure
 from kova_auto.engine.world import World
 
@@ -68,18 +68,17 @@ async def advance(
     Raises:
         KovaError: The journal could not be read or written; `engine/service.py` turns it into "again later".
     """
-    acquired = await _acquired(run_id, world, lease)
-    if isinstance(acquired, Advanced):
-        bells.told(run_id)  # That it waits, where it does, is a fact like any other.
-        return acquired
     bell = Bell()
-    tenure = Tenure(acquired, world, bell, lease)
-    pen = Pen(acquired, world, bells, tenure, stopping.now)
-    del acquired  # The pen knows what is newer; this would be kept for as long as the run is driven.
-    bells.hang(bell, Ear.DRIVE, run_id)
-    stopping.now.bells.add(bell)
     try:
-        return await _Drive(world, pen, tenure, bell, stopping).run()
+        drive = await _begun(run_id, world, bells, bell, stopping, lease)
+        if isinstance(drive, Advanced):
+            return drive
+        bells.hang(bell, Ear.DRIVE, run_id)
+        stopping.now.bells.add(bell)
+        return await drive.run()
+    except NotTakenError as exc:
+        bells.told(run_id)  # That it waits, where it does, is a fact like any other.
+        return exc.advanced
     except FencedError:
         return Advanced.SUPERSEDED
     finally:
@@ -87,23 +86,29 @@ async def advance(
         bells.take_down(bell, Ear.DRIVE, run_id)
 
 
-async def _acquired(run_id: RunId, world: World, lease: timedelta) -> RunState | Advanced:
-    """Take a run that can go on; where it cannot, or cannot be had, say how far it came."""
+async def _begun(
+    run_id: RunId, world: World, bells: Bells, bell: Bell, stopping: Stopping, lease: timedelta
+) -> _Drive | Advanced:
+    """Return what drives a run that can go on; where it cannot, say how far it came.
+
+    Raises:
+        NotTakenError: It cannot be had.
+    """
     state = await world.journal.load(run_id)
     now = world.clock.now()
     step = next_step(state, now)
     if isinstance(step, Resting) and not isinstance(step, AwaitWorkspace):  # Only the journal knows who has that.
+        bells.told(run_id)
         return _rested(step)
     world.learn(state)
-    acquired = await world.journal.acquire(run_id, worker=world.worker, now=now, lease=lease, known=state)
-    return _UNAVAILABLE[acquired] if isinstance(acquired, Unavailable) else acquired
-
-
-_UNAVAILABLE = {
-    Unavailable.FINISHED: Advanced.DONE,
-    Unavailable.HELD: Advanced.BUSY,
-    Unavailable.WORKSPACE: Advanced.SUSPENDED,
-}
+    taking = Taking(state, world, now, lease)
+    waits = taking.may_wait(step)
+    state = taking.expected if waits else await taking.take()
+    tenure = Tenure(state, world, bell, lease)
+    if not waits:
+        tenure.begin()
+    pen = Pen(state, world, bells, tenure, stopping.now, taking if waits else None)
+    return _Drive(world, pen, tenure, bell, stopping)
 
 
 def _rested(step: Resting) -> Advanced:
@@ -140,10 +145,10 @@ _AT_ONCE = (CallModel, Execute, AnswerForNobody, Refuse)
 
 def _acts_unannounced(step: Acting, state: RunState) -> bool:
     """Say whether a step may change something before its first fact is written."""
-    if isinstance(step, Finish | BeginAgain):
+    if isinstance(step, AssembleContext | Finish | BeginAgain):
         is_apart = state.request.workspace != state.job.workspace
         return is_apart or any(call.process for call in state.calls.values())
-    return isinstance(step, AssembleContext | Recover)
+    return isinstance(step, Recover)
 
 
 class _Drive:
@@ -162,11 +167,12 @@ class _Drive:
         finally:
             try:  # Whatever ends this: what was done is not lost.
                 if not self._tenure.over.done():
-                    await self._pen.flush()
+                    with suppress(OvertakenError):
+                        await self._pen.flush()
             finally:
                 for timer in filter(None, (self._limit, self._moment)):
                     timer.cancel()
-                await self._tenure.give_back(ended=self._pen.state.finished is not None)
+                await self._tenure.give_back(ended=not self._pen.is_ours or self._pen.state.finished is not None)
 
     async def _steps(self) -> Advanced:
         step: Step

@@ -14,6 +14,7 @@ from kova_auto.core.run import apply
 from kova_auto.core.state import RunState
 from kova_auto.engine.bells import Bells
 from kova_auto.engine.entry import Entry
+from kova_auto.engine.taking import Taking
 from kova_auto.engine.tenure import Tenure
 from kova_auto.engine.world import World
 
@@ -36,11 +37,30 @@ class Pen:
 
     Attributes:
         state: With everything that this worker has written, is about to write, or has taken in.
+        is_ours: The run has been taken.
     """
 
-    def __init__(self, state: RunState, world: World, bells: Bells, tenure: Tenure, ending: asyncio.Event) -> None:
-        """Begin with the state as it was acquired; `ending` is set when the service ends at once."""
+    def __init__(
+        self,
+        state: RunState,
+        world: World,
+        bells: Bells,
+        tenure: Tenure,
+        ending: asyncio.Event,
+        taking: Taking | None = None,
+    ) -> None:
+        """Begin.
+
+        Args:
+            state: As it was acquired, or is expected to be.
+            world: Of this worker.
+            bells: Told of what is written.
+            tenure: The lease.
+            ending: Set when the service ends at once.
+            taking: How the run is taken with its first facts; None where it is taken already.
+        """
         self.state = self._written = state
+        self.is_ours, self._taking = taking is None, taking
         self._held: list[Entry] = []
         self._world, self._bells, self._tenure, self._ending = world, bells, tenure, ending
         self._mark()
@@ -62,20 +82,35 @@ class Pen:
         self._mark()
 
     async def flush(self) -> None:
-        """Write what waits; does nothing where nothing does.
+        """Write what waits, and take the run where that waits too; does nothing where nothing does.
 
         Raises:
             OvertakenError: It cannot follow what somebody else has written.
+            NotTakenError: The run cannot be had.
         """
         held, self._held = self._held, []
-        if held:
+        taking, self._taking = self._taking, None
+        if taking:
+            await self._take(taking, held)
+        elif held:
             await self._insist(held)
             self._bells.told(self.state.run_id)
+
+    async def _take(self, taking: Taking, entries: Sequence[Entry]) -> None:
+        """Take the run with its first facts; where somebody else was there meanwhile, these are found out anew."""
+        before, first = self._written.seq, [entry.event for entry in entries]
+        taken = await taking.take(first)
+        self.is_ours = True
+        self._tenure.begin()
+        self._know(taken)
+        self._bells.told(taken.run_id)
+        if taken.seq != before + len(first):
+            raise OvertakenError
 
     @property
     def holds(self) -> bool:
         """Say whether something waits."""
-        return bool(self._held)
+        return bool(self._held or self._taking)
 
     def _follows(self, entry: Entry) -> bool:
         try:

@@ -27,10 +27,10 @@ class Tenure:
     __slots__ = ("_bell", "_lease", "_renewed_at", "_renewing", "_run_id", "_timer", "_world", "epoch", "over", "seen")
 
     def __init__(self, state: RunState, world: World, bell: Bell, lease: timedelta) -> None:
-        """Begin, in the event loop that drives the run.
+        """Prepare, in the event loop that drives the run.
 
         Args:
-            state: As it was acquired.
+            state: As it was acquired, or is expected to be.
             world: Of this worker.
             bell: Rung where somebody else has written, and woken where the lease is lost.
             lease: How long it lasts without being extended.
@@ -41,6 +41,11 @@ class Tenure:
         self.over: asyncio.Future[Advanced] = asyncio.get_running_loop().create_future()
         self.over.add_done_callback(bell.wake)
         self._renewing: asyncio.Task[Advanced | None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        """Have the lease from now on."""
+        self._renewed_at = self._world.clock.now()
         self._timer = self._soon()
 
     @property
@@ -84,7 +89,8 @@ class Tenure:
     async def give_back(self, *, ended: bool) -> None:
         """End it; where the lease cannot be given back, it runs out by itself. With the run it has `ended` already."""
         is_ours = self.over.cancel()
-        self._timer.cancel()
+        if self._timer:
+            self._timer.cancel()
         if self._renewing:
             self._renewing.cancel()
             await asyncio.gather(self.over, self._renewing, return_exceptions=True)

@@ -7,6 +7,7 @@ A writer whose state is up to date costs one `UPDATE` of the run's row, which is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 
@@ -19,7 +20,7 @@ from kova_auto.core.ids import JobName, RunId
 from kova_auto.core.ports import Unavailable
 from kova_auto.core.run import RunState, apply, fold, opened
 from kova_auto.core.view import approval_rows, delivery_rows, run_row, usage_rows
-from kova_auto.store.drafts import Draft, Drafts
+from kova_auto.store.drafts import Draft, Drafts, Facts
 from kova_auto.store.prepared import Prepared
 from kova_auto.store.rows import inserting, save, values
 from kova_auto.store.tables import APPROVAL, DELIVERY, EVENT, HOLDING, RUN, USAGE
@@ -159,10 +160,19 @@ def open_run(connection: Connection, event: RunRequested, text: str) -> bool:
     return True
 
 
-def acquire(
-    connection: Connection, state: RunState, drafts: Drafts, worker: str, now: datetime, lease: timedelta
-) -> Draft | Unavailable:
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Hold who wants a run, for how long, and what is to be written with it where nobody else was there."""
+
+    worker: str
+    now: datetime
+    lease: timedelta
+    then: Facts
+
+
+def acquire(connection: Connection, state: RunState, drafts: Drafts, wanted: Wanted) -> Draft | Unavailable:
     """Take a run: a new epoch and its fact in one; or write that it waits for its workspace."""
+    known, now = state, wanted.now
     state, owner, until = _caught_up(connection, state)
     if state.finished:
         return Unavailable.FINISHED
@@ -173,9 +183,10 @@ def acquire(
             waits = WorkspaceAwaited(at=now, holder=found.run_id, job=found.job)
             _write_locked(connection, drafts.draft(state, ((waits, dump(waits)),)))
         return Unavailable.WORKSPACE
-    event = RunAcquired(at=now, epoch=state.epoch + 1, worker=worker, lease_broken=owner is not None)
-    held = {"lease_owner": worker, "lease_until": now + lease}
-    return _write_locked(connection, drafts.draft(state, ((event, dump(event)),)), held)
+    event = RunAcquired(at=now, epoch=state.epoch + 1, worker=wanted.worker, lease_broken=owner is not None)
+    then = wanted.then if state is known and owner is None else ()
+    held = {"lease_owner": wanted.worker, "lease_until": now + wanted.lease}
+    return _write_locked(connection, drafts.draft(state, ((event, dump(event)), *then)), held)
 
 
 def holds(connection: Connection) -> list[Hold]:

@@ -91,12 +91,19 @@ class SqlJournal:
         return self._drafts.written(await self._database.write(work))
 
     async def acquire(
-        self, run_id: RunId, *, worker: str, now: datetime, lease: timedelta, known: RunState | None = None
+        self,
+        run_id: RunId,
+        *,
+        worker: str,
+        now: datetime,
+        lease: timedelta,
+        known: RunState | None = None,
+        then: Sequence[Event] = (),
     ) -> RunState | Unavailable:
-        """Take a run whose lease is free or has run out: raises its epoch, writes `RunAcquired`."""
-        state = known or await self.load(run_id)
-        taking = partial(facts.acquire, state=state, drafts=self._drafts, worker=worker, now=now, lease=lease)
-        taken = await self._database.write(taking)
+        """Take a run whose lease is free or has run out: raises its epoch, writes `RunAcquired`, and what follows."""
+        state, written = known or await self.load(run_id), tuple([guarded(one, self._guard) for one in then])
+        wanted = facts.Wanted(worker, now, lease, written)
+        taken = await self._database.write(partial(facts.acquire, state=state, drafts=self._drafts, wanted=wanted))
         return taken if isinstance(taken, Unavailable) else self._drafts.written(taken)
 
     async def renew(self, run_id: RunId, *, epoch: int, now: datetime, lease: timedelta) -> Renewal:

@@ -72,11 +72,19 @@ class DyingJournal:
         return after
 
     async def acquire(
-        self, run_id: RunId, *, worker: str, now: datetime, lease: timedelta, known: RunState | None = None
+        self,
+        run_id: RunId,
+        *,
+        worker: str,
+        now: datetime,
+        lease: timedelta,
+        known: RunState | None = None,
+        then: Sequence[Event] = (),
     ) -> RunState | Unavailable:
-        self._points.passed("before run_acquired")
-        acquired = await self._journal.acquire(run_id, worker=worker, now=now, lease=lease, known=known)
-        self._points.passed("after run_acquired")
+        kinds = " ".join(["run_acquired", *(one.kind for one in then)])
+        self._points.passed(f"before {kinds}")
+        acquired = await self._journal.acquire(run_id, worker=worker, now=now, lease=lease, known=known, then=then)
+        self._points.passed(f"after {kinds}")
         return acquired
 
     async def renew(self, run_id: RunId, *, epoch: int, now: datetime, lease: timedelta) -> Renewal:

@@ -198,7 +198,7 @@ async def test_a_run_that_nobody_kills_does_everything_once(zygote: Zygote, tmp_
     assert all(known.result and known.result.status is ResultStatus.OK for known in state.calls.values())
 
 
-POINTS = 48  # So many points are passed in a calm run, and more where a call that only looks takes a while.
+POINTS = 46  # So many points are passed in a calm run, and more where a call that only looks takes a while.
 
 
 @pytest.mark.parametrize("kill_at", [1 + round(step * (POINTS - 1) / 39) for step in range(40)])

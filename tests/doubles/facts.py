@@ -93,10 +93,16 @@ class MemoryFacts:
         return after
 
     async def acquire(
-        self, run_id: RunId, *, worker: str, now: datetime, lease: timedelta, known: RunState | None = None
+        self,
+        run_id: RunId,
+        *,
+        worker: str,
+        now: datetime,
+        lease: timedelta,
+        known: RunState | None = None,
+        then: Sequence[Event] = (),
     ) -> RunState | Unavailable:
-        """Take a run whose lease is free or has run out: raises its epoch, writes `RunAcquired`."""
-        del known  # Nothing is quicker to read than what is in memory.
+        """Take a run whose lease is free or has run out: raises its epoch, writes `RunAcquired`, and what follows."""
         state, held = self._state(run_id), self._leases.get(run_id)
         if state.finished:
             return Unavailable.FINISHED
@@ -107,8 +113,11 @@ class MemoryFacts:
                 self._keep(run_id, WorkspaceAwaited(at=now, holder=found.run_id, job=found.job))
             return Unavailable.WORKSPACE
         event = RunAcquired(at=now, epoch=state.epoch + 1, worker=worker, lease_broken=held is not None)
-        self._keep(run_id, event, Lease(worker, now + lease))
-        return apply(state, event)
+        written = [event, *then] if known and known.seq == state.seq and not held else [event]
+        after = reduce(apply, written, state)
+        for one in written:
+            self._keep(run_id, one, Lease(worker, now + lease))
+        return after
 
     async def renew(self, run_id: RunId, *, epoch: int, now: datetime, lease: timedelta) -> Renewal:
         """Extend the lease, if the epoch still holds it."""

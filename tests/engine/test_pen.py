@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 from kova_auto.core.approval.levels import Decision
 from kova_auto.core.event import ApprovalDecided, Event, StopRequested
 from kova_auto.core.ids import CallId, RunId
 from kova_auto.core.job import Outcome
+from kova_auto.core.ports import Unavailable
 from kova_auto.core.run import RunState
 from kova_auto.engine.dispatch import Advanced
 from tests.doubles.flaky import FlakyJournal
@@ -43,10 +45,28 @@ class Writes(MemoryJournal):
     ) -> RunState:
         self.together.append([one.kind for one in (*first, event)])
         after = await super().append(state, event, first=first, epoch=epoch, blobs=blobs)
+        self._tell()
+        return after
+
+    async def acquire(
+        self,
+        run_id: RunId,
+        *,
+        worker: str,
+        now: datetime,
+        lease: timedelta,
+        known: RunState | None = None,
+        then: Sequence[Event] = (),
+    ) -> RunState | Unavailable:
+        self.together.append(["run_acquired", *(one.kind for one in then)])
+        taken = await super().acquire(run_id, worker=worker, now=now, lease=lease, known=known, then=then)
+        self._tell()
+        return taken
+
+    def _tell(self) -> None:
         for kind in self.together[-1]:
             if kind in self._awaited:
                 self._awaited[kind].set()
-        return after
 
 
 async def test_every_fact_is_written_before_anything_happens_that_it_comes_before() -> None:
@@ -56,7 +76,7 @@ async def test_every_fact_is_written_before_anything_happens_that_it_comes_befor
     assert await stage.advance(says("I look.", call("look"), call("change")), says("Well.")) is Advanced.DONE
 
     assert journal.together == [
-        ["context_assembled", "model_call_started"],
+        ["run_acquired", "context_assembled", "model_call_started"],
         ["model_replied", *LOOKS, "call_adjudicated", "call_started"],
         ["call_finished"],  # It has changed something: nothing is waited for.
         ["model_call_started"],
