@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from kova_auto.app.control import RunAsk
 from kova_auto.app.past import Past
@@ -100,12 +101,13 @@ class Opening:
         if chain.scripted and not job.allow_scripted:
             chain = Chain(lacks=_UNASKED)
         is_hook = job.schedule is not None and job.schedule.webhook is not None
-        opened = self._event(found, job, chain, inputs, Origin.WEBHOOK if is_hook else Origin.SCHEDULE)
+        origin = Origin.WEBHOOK if is_hook else Origin.SCHEDULE
         spent = await self.past.spent_usd(job, now)
         instants = {"nominal_at": nominal_at, "due_at": due_at or nominal_at, "next_at": _next_at(job, nominal_at)}
         tainted_by = given.get(TAINTED, "") if "parent_answer" in job.inputs else ""
         tainted_by = f"webhook {job.name}" if is_hook else tainted_by
-        return opened.model_copy(update={**instants, "day_spent_usd": spent, "tainted_by": tainted_by})
+        besides: dict[str, Any] = {**instants, "day_spent_usd": spent, "tainted_by": tainted_by}
+        return self._event(found, job, chain, inputs, origin, **besides)
 
     async def of_request(self, ask: RunAsk) -> RunRequested:
         """Return what opens a run that somebody asked for.
@@ -123,7 +125,7 @@ class Opening:
         chain = await self._chain(found, job, now)
         if chain.lacks:
             raise ConfigError(chain.lacks, path=job.path, key=chain.key)
-        opened = self._event(found, job, chain, inputs, Origin.REQUEST, ask.level)
+        opened = self._event(found, job, chain, inputs, Origin.REQUEST, level=ask.level)
         opened = opened.model_copy(update={"day_spent_usd": await self.past.spent_usd(job, now)})
         if day_is_spent(opened):
             hint = f"raise it, or ask again after midnight in {self.past.zone(job)}"
@@ -165,9 +167,13 @@ class Opening:
         chain: Chain,
         inputs: dict[str, str],
         origin: Origin,
+        *,
         level: ApprovalLevel | None = None,
+        **besides: Any,  # noqa: ANN401  # checked by the fact itself
     ) -> RunRequested:
+        """Return the fact; what is as it would be anyway is not said, for a run holds what is said of it."""
         user, remembered, _, _ = found.standings
+        said: dict[str, Any] = {"level": level, "blocked": chain.lacks, "scripted": chain.scripted, **besides}
         return RunRequested(
             at=self.clock.now(),
             run_id=found.run_id,
@@ -177,12 +183,10 @@ class Opening:
             remembered=remembered,
             origin=origin,
             inputs=inputs,
-            level=level,
-            scripted=chain.scripted,
             model=_model_name(job, chain),
             pins=chain.pins,
-            blocked=chain.lacks,
             workspace=str(found.workspace),
+            **{name: value for name, value in said.items() if value},
         )
 
 
