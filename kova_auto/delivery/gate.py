@@ -20,6 +20,7 @@ from kova_auto.core.delivery.health import (
     Standing,
     after_attempt,
     asked_for,
+    is_known_well,
     nothing,
     paused,
     recovered,
@@ -119,8 +120,10 @@ class Gatekeeper:
         Raises:
             JournalError: It cannot be written.
         """
-        attempted = replace(attempted, others=self._others(name, attempted))
         result, state, now = attempted.result, attempted.state, attempted.at
+        if result.outcome is AttemptOutcome.DELIVERED and is_known_well(self._health(name), now):
+            return
+        attempted = replace(attempted, others=self._others(name, attempted))
 
         def how(before: Health) -> Health:
             return marked(before, after_attempt(before, result, state, now), attempted)

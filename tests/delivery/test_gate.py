@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -12,6 +12,7 @@ from kova_auto.core.event import DeliveryFinished, DeliveryRequeued
 from kova_auto.core.ids import EndpointName
 from kova_auto.core.net.http import FailureKind, HttpFailure, HttpResponse
 from tests.delivery.desks import Desk
+from tests.doubles.clock import MORNING
 
 DOWN = HttpFailure(FailureKind.CONNECT, written=False, detail="no connection")
 GONE = HttpResponse(410)
@@ -275,3 +276,16 @@ async def test_what_the_receiver_said_is_on_record_without_secrets_and_within_it
     assert isinstance(end, DeliveryFinished)
     assert end.excerpt.startswith("key … xxx")
     assert ("hunt" not in end.excerpt, len(end.excerpt.encode()) <= 2048) == (True, True)
+
+
+async def test_that_all_is_well_is_written_down_once_a_minute() -> None:
+    desk = Desk()
+    courier, written = desk.courier(), list[datetime | None]()
+    for _ in range(4):
+        await desk.owes("ci", name=f"nightly@{desk.clock.now().isoformat()}")
+        await courier.deliver_due()
+        (health,) = await desk.healths.every()
+        written.append(health.last_success_at)
+        desk.clock.later(25)
+
+    assert written == [MORNING, MORNING, MORNING, MORNING + timedelta(seconds=75)]

@@ -20,6 +20,7 @@ from kova_auto.core.value import Value
 FAILURES: Final = 20
 FAILING: Final = timedelta(hours=24)
 PROBE_EVERY: Final = timedelta(hours=24)
+MOMENT: Final = timedelta(minutes=1)
 
 _BLAMELESS: Final = frozenset({AttemptOutcome.DELIVERED, AttemptOutcome.BAD_PAYLOAD, AttemptOutcome.EXPIRED})
 
@@ -123,6 +124,12 @@ def paused(health: Health, until: datetime, why: str) -> Health:
     if health.paused_until and health.paused_until >= until:
         return health
     return health.model_copy(update={"paused_until": until, "paused_why": why})
+
+
+def is_known_well(health: Health, now: datetime) -> bool:
+    """Say whether one more success is not worth writing down: all is well, and the last was a moment ago."""
+    last = health.last_success_at
+    return last is not None and timedelta(0) <= now - last < MOMENT and health == recovered(health, last)
 
 
 def recovered(health: Health, now: datetime) -> Health:

@@ -68,4 +68,4 @@ def test_in_no_stretch_is_more_sent_than_the_burst_and_what_time_has_added(
 
 def test_every_pace_is_of_a_format_and_keeps_something_back() -> None:
     assert all(0 < pace.reserved < pace.burst for pace in PACES.values())
-    assert {"slack"} <= PACES.keys() & set(FormatName)
+    assert PACES.keys() < {name.value for name in FormatName}
