@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from kova_auto.app.control import Answers, Control
     from kova_auto.settings.model import Settings
 
-app = new_app("List what endpoints are owed; try again.")
+app = new_app("List and show what endpoints are owed; try again.")
 
 HEAD = ("DELIVERY", "ENDPOINT", "STATUS", "ATTEMPTS", "NEXT", "RUN", "DETAIL")
 _MANY = 10_000

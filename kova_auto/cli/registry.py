@@ -37,11 +37,11 @@ COMMANDS: Final = (
     Entry("approvals", "kova_auto.cli.approvals", "List and answer the calls that wait for a person", LOOK),
     Entry("questions", "kova_auto.cli.questions", "List and answer what a model asks a person", LOOK),
     Entry("rules", "kova_auto.cli.rules", "List, add and forget what is allowed for good; try rules out", LOOK),
-    Entry("deliveries", "kova_auto.cli.deliveries", "List what endpoints are owed; try again", LOOK),
+    Entry("deliveries", "kova_auto.cli.deliveries", "List and show what endpoints are owed; try again", LOOK),
     Entry("usage", "kova_auto.cli.usage", "Show what models have used, and what it cost", LOOK),
     Entry("models", "kova_auto.cli.models", "List models; add the weights of a small one for trying out", LOOK),
     Entry("hooks", "kova_auto.cli.hooks", "List requests that start jobs; show where they go; send a test", LOOK),
-    Entry("endpoints", "kova_auto.cli.endpoints", "List endpoints; send one a test", LOOK),
+    Entry("endpoints", "kova_auto.cli.endpoints", "List endpoints; test and enable one; replace a secret", LOOK),
     Entry("doctor", "kova_auto.cli.doctor", "Say what is not as it must be, and what to do", LOOK),
 )
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from kova_auto.core.delivery.signature import spell_secret
-from kova_auto.core.owed import DeliveryStatus
+from kova_auto.core.ids import DeliveryId
+from kova_auto.core.owed import TOLD_TOGETHER, DeliveryStatus
 from kova_auto.core.view import DeliveryRow
 from kova_auto.store.store import open_store
 from tests.crash.teller import ENDPOINTS, MANY
@@ -73,9 +74,9 @@ class Moody:
 
     def _take(self, talk: Talk) -> None:
         assert talk.request is not None
-        run = re.search(rb"nightly@[0-9]+", talk.request.body)
-        assert run is not None
-        self.taken[f"{talk.request.path[1:]} {run[0].decode()}"] += 1
+        runs = {run.decode() for run in re.findall(rb"nightly@[0-9]+", talk.request.body)}
+        assert runs
+        self.taken.update(f"{talk.request.path[1:]} {run}" for run in runs)
 
 
 async def told(base: Path, begun_at: datetime, rng: random.Random) -> int:
@@ -121,8 +122,10 @@ async def test_what_five_hundred_runs_owe_is_told_or_known_not_to_be(tmp_path: P
         (f"nightly@{number}", name) for number in range(RUNS) for name in ENDPOINTS
     }
     assert begun == KILLS + 1
+    by_id = {row.delivery_id: row for row in rows}
     for row in rows:
-        taken = moody.taken[f"{row.endpoint} {row.run_id}"] > 0
+        told_by = by_id[DeliveryId(row.detail.rpartition(" ")[2])] if row.result == TOLD_TOGETHER else row
+        taken = moody.taken[f"{row.endpoint} {told_by.run_id}"] > 0
         assert row.status in {DeliveryStatus.DELIVERED, DeliveryStatus.DEAD, DeliveryStatus.UNKNOWN}, row
         assert taken or row.status is not DeliveryStatus.DELIVERED, row  # None is said to be there that is not.
         assert not (taken and row.status is DeliveryStatus.DEAD), row  # What may have arrived is in doubt.
