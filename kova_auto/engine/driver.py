@@ -45,7 +45,6 @@ from kova_auto.engine.world import World
 
 LEASE = timedelta(seconds=30)
 MOMENT_S = 0.05  # what may wait to be written waits no longer
-SLACK_S = 0.01  # between two clocks that are read one after the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +134,12 @@ async def _cut_off(task: asyncio.Future[Entry]) -> None:
         raise cancelled
 
 
-async def _next(entries: Entries) -> Entry:
-    return await anext(entries)
+async def _next(entries: Entries, bell: Bell) -> Entry:
+    """Return the next entry, and wake whoever waits for it: sooner than what is called when a task is done."""
+    try:
+        return await anext(entries)
+    finally:
+        bell.wake()
 
 
 _AT_ONCE = (CallModel, Execute, AnswerForNobody, Refuse)
@@ -206,10 +209,10 @@ class _Drive:
 
     async def _unless_ended(self, entries: Entries, step: Acting) -> Entry:
         """Await one stretch of a step's work; where something ends it before, what was done at that moment counts."""
-        task = asyncio.get_running_loop().create_task(_next(entries))
+        task = asyncio.get_running_loop().create_task(_next(entries, self._bell))
         try:
             while not task.done():  # The step was chosen this moment: there is no reason yet to end it.
-                await self._woken(task, step)
+                await self._woken(step)
                 if task.done() or await self._ends(step):
                     break
         finally:
@@ -235,12 +238,11 @@ class _Drive:
             self._bell.rung = False
             await self._pen.fold_in()
 
-    async def _woken(self, task: asyncio.Future[Entry], step: Acting) -> None:
-        """Wait until the task is done, or until there is a reason to look whether the step is to end."""
+    async def _woken(self, step: Acting) -> None:
+        """Wait until the step's work is done, or until there is a reason to look whether the step is to end."""
         if self._is_over() or (self._bell.rung and not settles(step)):
             return
         woken = self._bell.waiter()
-        task.add_done_callback(self._bell.wake)
         if not settles(step):
             self._mind_limit()
         if self._pen.holds and self._moment is None:
@@ -253,13 +255,10 @@ class _Drive:
         self._bell.wake()
 
     def _mind_limit(self) -> None:
-        """Be woken when the run's time is over; while it runs on, that stays the same instant."""
-        loop = asyncio.get_running_loop()
-        due_at = loop.time() + limits.left_s(self._pen.state, self._world.clock.now())
-        if self._limit is None or abs(self._limit.when() - due_at) > SLACK_S:
-            if self._limit:
-                self._limit.cancel()
-            self._limit = loop.call_at(due_at, self._limit_is_due)
+        """Be woken when the run's time is over; while it runs on, that is at the same instant, and never sooner."""
+        if self._limit is None:
+            left_s = limits.left_s(self._pen.state, self._world.clock.now())
+            self._limit = asyncio.get_running_loop().call_later(left_s, self._limit_is_due)
 
     def _limit_is_due(self) -> None:
         self._limit = None
