@@ -81,7 +81,7 @@ every_format = pytest.mark.parametrize(
 
 def test_there_are_as_many_notices_as_we_say_and_some_are_huge() -> None:
     assert len(corpus()) == MANY
-    assert sum(len(getattr(notice, "answer", "")) >= LONGEST - 10 for _, notice in corpus()) > 20
+    assert sum(len(getattr(notice, "answer", "")) >= LONGEST - 10 for _, notice in corpus()) >= 10
 
 
 @every_format
@@ -153,7 +153,8 @@ def test_the_way_to_the_whole_is_always_there(name: FormatName) -> None:
     if kind.shows_command:
         for one in sent(name):
             text = kind.bare("\n".join(kind.texts(one.payload)))
-            assert [(one.case, command) for command in describe(one.notice).commands[:1] if command not in text] == []
+            commands = map(kind.bare, describe(one.notice).commands[:1])
+            assert [(one.case, command) for command in commands if command not in text] == []
 
 
 @every_format

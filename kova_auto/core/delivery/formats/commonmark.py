@@ -27,9 +27,11 @@ _FENCE = re.compile("``(?=`)")
 _FENCES = re.compile("``(?=`)|~~(?=~)")
 _MARKS = frozenset("*_~`")
 _SPECIAL = re.compile(r"[\\`*_~\[\]|]")
-_LINE_START = re.compile(r"^[ \t]*(?:(?=[#>+=:-])|(\d{1,9})(?=[.)](?:\s|$)))", re.MULTILINE)
-_BARE_URL = re.compile(r"https?://[^\s<>\"'`()\[\]|\\@]*[^\s<>\"'`()\[\]|\\@.,:;!?*_~]", re.IGNORECASE)
-_IN_URL = {ord(one): f"%{ord(one):02X}" for one in '<>()[]\\|`"^{}* '}
+_INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
+_LINE_START = re.compile(r"^(?:(?=[#>+=:-])|(\d{1,9})(?=[.)](?:\s|$)))", re.MULTILINE)
+_IN_HOST, _IN_PATH, _LAST = r"[^\s<>\"'`()\[\]|\\@/?#]", r"[^\s<>\"'`()\[\]|\\]", r"(?<![.,:;!?*_~])"
+_BARE_URL = re.compile(rf"https?://(?![^\s/?#]*@){_IN_HOST}+{_LAST}(?:[/?#](?:{_IN_PATH}+{_LAST})?)?", re.IGNORECASE)
+_IN_URL = {ord(one): f"%{ord(one):02X}" for one in '<>()[]\\|`"^{}* @'}
 
 
 def hushed(text: str) -> str:
@@ -113,7 +115,7 @@ class Dialect:
 
     def _as_lines(self, text: str) -> str:
         guard = "\\" if self.backslash else "\u200b"
-        lines = _LINE_START.sub(lambda found: f"{found[1] or ''}{guard}", text)
+        lines = _LINE_START.sub(lambda found: f"{found[1] or ''}{guard}", _INDENT.sub("", text))
         return lines.replace("\n", self.newline)
 
     def _pieces(self, spans: Iterable[Span]) -> Iterator[str]:
@@ -150,11 +152,12 @@ class Dialect:
         return url if label in {url, ""} else f"{self.escape(label)} ({url})"
 
     def _code(self, text: str) -> str:
-        if not self.code or not text.strip() or ("`" in text and not self.backslash):
+        # Three marks in a row would begin a block, to some even inside a line.
+        if not self.code or not text.strip() or "``" in text or ("`" in text and not self.backslash):
             return self.escape(text)
         # Where a stray mark stays a mark, what is code to us may be text to the receiver.
         safe = _disarmed_code(text if self.backslash else hushed(text))
-        marks = "`" * (max(map(len, re.findall("`+", safe)), default=0) + 1)
+        marks = "``" if "`" in safe else "`"
         pad = " " if "`" in {safe[0], safe[-1]} else ""
         return f"{marks}{pad}{safe}{pad}{marks}"
 
@@ -165,7 +168,7 @@ def _disarmed_code(text: str) -> str:
 
 
 def _encoded(url: str) -> str:
-    return _CHARACTER.sub(r"\1%3B", _CALLS.sub("%40", url)).translate(_IN_URL)
+    return _CHARACTER.sub(r"\1%3B", url).translate(_IN_URL)
 
 
 def _with_addresses(spans: Iterable[Span]) -> Iterator[Span]:
