@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -11,16 +11,30 @@ from kova_auto.app.connect import reading
 from kova_auto.app.finding import Finding, Mark
 from kova_auto.core.delivery.document import spell_instant
 from kova_auto.core.delivery.health import Gate, Health, standing
+from kova_auto.core.delivery.needs import NEEDS
 from kova_auto.core.errors import KovaError
 from kova_auto.core.owed import DeliveryStatus
+from kova_auto.net.notifier import EXTRA, has_apprise
 from kova_auto.settings.model import Settings
 
 LATELY: Final = timedelta(days=30)
 _MANY: Final = 10_000
 
 
-async def of_endpoints(settings: Settings, environ: Mapping[str, str], now: datetime) -> AsyncIterator[Finding]:
-    """Yield what is wrong with endpoints, as far as deliveries have shown it."""
+async def of_endpoints(
+    settings: Settings, environ: Mapping[str, str], now: datetime, *, carries: Callable[[], bool] = has_apprise
+) -> AsyncIterator[Finding]:
+    """Yield what is wrong with endpoints, as far as deliveries have shown it or what is installed can.
+
+    Args:
+        settings: Have the endpoints.
+        environ: Of the process.
+        now: UTC.
+        carries: Says whether mail and the like can be carried.
+    """
+    for name in sorted(name for name, table in settings.endpoints.items() if not NEEDS[table.format].receipts):
+        if not carries():
+            yield Finding("endpoint", name, Mark.FAIL, f"needs a package that is not installed: {EXTRA}")
     if settings.database == "sqlite" and not settings.database_file.exists():
         return
     try:

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from threading import Lock
@@ -41,18 +42,27 @@ def has_apprise() -> bool:
     return find_spec("apprise") is not None
 
 
+@dataclass(frozen=True, slots=True)
 class AppriseNotifier:
-    """Carry notes, a few at once."""
+    """Carry notes, a few at once.
+
+    Attributes:
+        installed: Says whether the extra is there.
+        threads: On which it works.
+    """
+
+    installed: Callable[[], bool] = has_apprise
+    threads: Threads = _THREADS
 
     async def notify(self, url: str, note: Note, *, deadline_s: float) -> AttemptResult:
         """Return what Apprise says came of one attempt; `core/delivery/notifier.py` says more."""
-        if not has_apprise():
+        if not self.installed():
             msg = "mail and the format apprise need a package that is not installed"
             raise ConfigError(msg, hint=EXTRA)
         errand = _Errand(url, note, deadline_s)
         try:
             async with asyncio.timeout(deadline_s):
-                return await _THREADS.run(errand)
+                return await self.threads.run(errand)
         except TimeoutError:
             return errand.given_up()
 

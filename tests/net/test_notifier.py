@@ -21,7 +21,6 @@ from kova_auto.core.delivery.target import FormatName, Target
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.job import Outcome
 from kova_auto.delivery.sender import send
-from kova_auto.net import notifier as module
 from kova_auto.net.exchange import GuardedExchange
 from kova_auto.net.notifier import AppriseNotifier
 from kova_auto.threads import Threads
@@ -142,12 +141,11 @@ async def test_a_mail_server_that_says_nothing_leaves_it_open_at_our_own_deadlin
     assert "the receiver may have it" in result.detail
 
 
-async def test_what_waits_too_long_for_a_thread_is_not_sent_later(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_waits_too_long_for_a_thread_is_not_sent_later() -> None:
     threads, held = Threads(1, "one"), threading.Event()
-    monkeypatch.setattr(module, "_THREADS", threads)
     holding = asyncio.create_task(threads.run(held.wait))
     async with Mailbox() as there:
-        result = await AppriseNotifier().notify(there.url(), NOTE, deadline_s=0.05)
+        result = await AppriseNotifier(threads=threads).notify(there.url(), NOTE, deadline_s=0.05)
         held.set()
         await holding
         await threads.run(lambda: None)
@@ -157,11 +155,9 @@ async def test_what_waits_too_long_for_a_thread_is_not_sent_later(monkeypatch: p
     threads.end()
 
 
-async def test_without_the_extra_the_error_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "has_apprise", lambda: False)
-
+async def test_without_the_extra_the_error_names_what_to_install() -> None:
     with pytest.raises(ConfigError) as caught:
-        await AppriseNotifier().notify("json://127.0.0.1", NOTE, deadline_s=1)
+        await AppriseNotifier(installed=lambda: False).notify("json://127.0.0.1", NOTE, deadline_s=1)
 
     assert caught.value.hint == "pip install 'kova-auto[apprise]'"
 
