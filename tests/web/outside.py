@@ -124,13 +124,15 @@ def parsed(data: bytes) -> Reply:
 
 
 @asynccontextmanager
-async def outside(house: House, *, patience_s: float = 10.0, most: int = 64) -> AsyncIterator[Outside]:
-    """Let a house listen for as long as the block lasts."""
+async def outside(
+    house: House, *, head_s: float = 30.0, body_s: float = 30.0, most: int = 64
+) -> AsyncIterator[Outside]:
+    """Let a house listen for as long as the block lasts; a request's head and body may take so long."""
     book = JobBook(house.settings.jobs_dir, timezone="UTC", endpoints=())
     book.refresh()
     rung: list[int] = []
     desk = InboundDesk(book, house.store.hooks, house.clock, house.vault, lambda: rung.append(1))
-    listener = Listener(site([hook_route(desk, patience_s)]), bound("127.0.0.1", 0), patience_s=patience_s, most=most)
+    listener = Listener(site([hook_route(desk, body_s)]), bound("127.0.0.1", 0), patience_s=head_s, most=most)
     stop = asyncio.Event()
     serving = asyncio.create_task(listener.serve(stop))
     await asyncio.sleep(0)

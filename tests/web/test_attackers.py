@@ -190,17 +190,15 @@ async def test_what_is_no_proper_request_harms_nothing(sender: Outside, head: by
     ],
 )
 async def test_whoever_never_ends_his_head_is_hung_up_on(home: Home, parts: tuple[bytes, ...]) -> None:
-    async with home.house(HandClock()) as house, outside(house, patience_s=0.2) as sender:
-        with_nothing = await asyncio.gather(sender.raw(*parts), return_exceptions=True)
-        assert (await sender.send(BODY)).status == 202
+    async with home.house(HandClock()) as house, outside(house, head_s=0.2) as sender:
+        (found,) = await asyncio.gather(sender.raw(*parts), return_exceptions=True)
 
-    assert [one.status for one in with_nothing if isinstance(one, Reply)] in ([0], [])
-    assert all(isinstance(one, Reply | ConnectionError) for one in with_nothing)
+    assert isinstance(found, ConnectionError) or found == Reply(0, {}, "")
 
 
 async def test_whoever_never_ends_his_body_is_told_so(home: Home) -> None:
     head = b"POST /hooks/deploy HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
-    async with home.house(HandClock()) as house, outside(house, patience_s=0.2) as sender:
+    async with home.house(HandClock()) as house, outside(house, body_s=0.2) as sender:
         assert (await sender.raw(head)).status == 408
 
 
@@ -213,7 +211,10 @@ async def test_there_are_only_so_many_connections_at_once(home: Home) -> None:
             writer.close()
             await writer.wait_closed()
         assert (full.status, full.json) == (503, {"error": "try again"})
-        assert (await sender.send(BODY)).status == 202
+        later = full
+        while later.status == 503:  # Until the listener has noticed that they are gone.
+            later = await sender.send(BODY)
+        assert later.status == 202
 
 
 async def test_the_end_waits_for_nobody_who_is_silent(home: Home) -> None:
@@ -222,9 +223,10 @@ async def test_the_end_waits_for_nobody_who_is_silent(home: Home) -> None:
             reader, writer = await asyncio.open_connection("127.0.0.1", sender.port)
             writer.write(b"POST /hooks/deploy HTTP/1.1\r\n")
             await writer.drain()
-        with pytest.raises(ConnectionError):
-            (await reader.read()) or (_ for _ in ()).throw(ConnectionError)
+        (found,) = await asyncio.gather(reader.read(), return_exceptions=True)
         writer.close()
+
+    assert isinstance(found, ConnectionError) or found == b""
 
 
 @pytest.mark.parametrize(
