@@ -10,8 +10,11 @@ from uuid import NAMESPACE_URL, uuid5
 from kova_auto.app.control import Listener
 from kova_auto.app.rotation import retired
 from kova_auto.app.vault import Vault
+from kova_auto.core.delivery.format import Wish
 from kova_auto.core.delivery.needs import NEEDS, Needs, options_of
+from kova_auto.core.delivery.notice import EndpointNotice
 from kova_auto.core.delivery.pacing import credential_of
+from kova_auto.core.delivery.payload import FORMATS
 from kova_auto.core.delivery.signature import SigningSecret, parse_secret
 from kova_auto.core.delivery.target import FormatName, OptionValue, Target
 from kova_auto.core.errors import ConfigError, UnknownEndpointError
@@ -81,6 +84,14 @@ class Endpoints:
         if table.format is not FormatName.CLOUDEVENTS or "source" in options:
             return options
         return {**options, "source": instance_urn(node(), self._settings.data_dir)}
+
+    def hears(self, name: EndpointName) -> bool:
+        """Say whether an endpoint has a use for what is told of others."""
+        table = self._settings.endpoints.get(name)
+        if table is None:
+            return name in self._listeners
+        notice = EndpointNotice(what="disabled", endpoint=name, happened_at=self._clock.now())
+        return FORMATS[table.format].declines(notice, Wish("msg_none", options=self._options(table))) is None
 
     def kin(self, name: EndpointName) -> Iterator[EndpointName]:
         """Yield the endpoints of the settings that share a credential with one, itself among them."""

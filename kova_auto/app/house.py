@@ -155,7 +155,7 @@ def _attempts(
         store.views,
         clock,
         exchange,
-        Gatekeeper(store.healths, endpoints.kin),
+        Gatekeeper(store.healths, endpoints.kin, endpoints.hears),
         endpoints.target,
         vault.redact,
         bells.told,

@@ -40,16 +40,23 @@ BRIEF, SHORT = timedelta(seconds=60), timedelta(minutes=10)
 Kin = Callable[[EndpointName], Iterable[EndpointName]]
 
 
+def anybody(_name: EndpointName) -> bool:
+    """Say of any endpoint that it has a use for what is told of others."""
+    return True
+
+
 @dataclass(slots=True)
 class Gatekeeper:
     """Know the endpoints of one courier.
 
     Attributes:
         kin: Returns the endpoints that share a credential with one.
+        hears: Says whether one has a use for what is told of others: what starts something elsewhere has none.
     """
 
     healths: Healths
     kin: Kin
+    hears: Callable[[EndpointName], bool] = anybody
     _known: dict[EndpointName, Health] = field(default_factory=dict)
     _held: dict[EndpointName, datetime] = field(default_factory=dict)
     _buckets: dict[str, Bucket] = field(default_factory=dict)
@@ -143,7 +150,7 @@ class Gatekeeper:
         if not attempted.others or not trouble(health, after, attempted):
             return ()
         same = {*self.kin(name), name}
-        heard = [other for other in map(EndpointName, attempted.others) if other not in same]
+        heard = [other for other in map(EndpointName, attempted.others) if other not in same and self.hears(other)]
         return tuple(other for other in heard if self.standing(other, now).gate is not Gate.DISABLED)
 
     async def taken(self, name: EndpointName, now: datetime) -> None:

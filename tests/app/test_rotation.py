@@ -120,6 +120,25 @@ def test_what_is_not_ours_to_replace_is_not_replaced(endpoint: dict[str, object]
     assert (tmp_path / "secret").read_text() == OLD + "\n"
 
 
+@pytest.mark.parametrize(
+    ("endpoint", "hears"),
+    [
+        ({}, True),
+        ({"format": "slack"}, True),
+        ({"format": "gitlab", "options": {"project": "1", "ref": "main"}}, False),
+        ({"format": "gitlab", "options": {"project": "1", "ref": "main", "on": "alert"}}, True),
+    ],
+)
+def test_what_starts_something_elsewhere_hears_of_no_other_unless_it_says_so(
+    endpoint: dict[str, object], hears: bool, tmp_path: Path
+) -> None:
+    found = settings(tmp_path, **endpoint)
+    endpoints = Endpoints(found, Vault(found, {}), HandClock(NOW))
+
+    assert endpoints.hears(CI) is hears
+    assert endpoints.hears(EndpointName("nobody")) is False
+
+
 def test_an_endpoint_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there is no endpoint nobody; the settings have ci"):
         rotate(settings(tmp_path), {}, "nobody", now=NOW, grace=GRACE, fresh=b"n" * 32)
