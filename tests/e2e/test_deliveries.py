@@ -170,6 +170,7 @@ def test_endpoints_are_listed_without_their_urls_and_secrets(scene: Scene) -> No
             "allow_http": False,
             "allow_cidrs": [],
             "timeout_s": 5.0,
+            "receipts": True,
             **health_json(None, datetime(2026, 12, 1, tzinfo=UTC)),
         }
     ]
