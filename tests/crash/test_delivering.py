@@ -15,7 +15,7 @@ import pytest
 
 from kova_auto.core.delivery.signature import spell_secret
 from kova_auto.core.ids import DeliveryId
-from kova_auto.core.owed import TOLD_TOGETHER, DeliveryStatus
+from kova_auto.core.owed import TOLD_TOGETHER, Cause, DeliveryStatus
 from kova_auto.core.view import DeliveryRow
 from kova_auto.store.store import open_store
 from tests.crash.teller import ENDPOINTS, MANY
@@ -74,6 +74,8 @@ class Moody:
 
     def _take(self, talk: Talk) -> None:
         assert talk.request is not None
+        if re.search(rb"kova\.endpoint\.|Endpoint (ci|team): ", talk.request.body):
+            return  # One hears of the other's trouble: that is no result.
         runs = {run.decode() for run in re.findall(rb"nightly@[0-9]+", talk.request.body)}
         assert runs
         self.taken.update(f"{talk.request.path[1:]} {run}" for run in runs)
@@ -100,7 +102,7 @@ async def rows_of(base: Path) -> list[DeliveryRow]:
     store = open_store(base / "data" / "kova-auto.db", create=False)
     rows = await store.views.deliveries(limit=MANY)
     await store.close()
-    return list(rows)
+    return [row for row in rows if row.cause == Cause.OUTCOME]
 
 
 @pytest.mark.slow
