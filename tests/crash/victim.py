@@ -17,6 +17,7 @@ from kova_auto.app.control import Listener, RunAsk
 from kova_auto.app.house import House, build
 from kova_auto.app.serving import deliver_one, drive_one
 from kova_auto.core.ids import JobName, requested_run_id
+from kova_auto.delivery.parcel import Books
 from kova_auto.engine.service import Engine
 from kova_auto.settings.load import load_settings
 from kova_auto.store.owner import OwnedBy, acquire_owner
@@ -57,9 +58,10 @@ def _dying(house: House, points: Points, witness: Path) -> House:
     tools = house.tooling.toolbox._tools
     for name, tool in list(tools.items()):
         tools[name] = WitnessedTool(tool, points, witness)
-    house.courier.journal = journal
+    made = house.courier.attempts
+    books = Books(journal, house.store.alerts)
+    house.courier.attempts = replace(made, books=books, exchange=DyingExchange(made.exchange, points))
     house.courier.lease = LEASE
-    house.courier.exchange = DyingExchange(house.courier.exchange, points)
     world = replace(house.engine._world, journal=journal)
     return replace(
         house,

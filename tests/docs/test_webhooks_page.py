@@ -101,7 +101,7 @@ def test_each_kind_of_message_is_named_with_its_outcomes() -> None:
     troubles = [
         TROUBLE.model_copy(update={"what": what}) for what in get_args(EndpointNotice.model_fields["what"].annotation)
     ]
-    others = (ASKED, unreached, LATE, recovered, *troubles, EndpointTest(endpoint="a", sent_at=NOW))
+    others: tuple[Notice, ...] = (ASKED, unreached, LATE, recovered, *troubles, EndpointTest(endpoint="a", sent_at=NOW))
     told: dict[str, set[str]] = {notice.type: set() for notice in others}
     for outcome in Outcome:
         told.setdefault(REPORT.model_copy(update={"outcome": outcome}).type, set()).add(outcome.value)
