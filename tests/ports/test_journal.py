@@ -254,39 +254,6 @@ async def test_what_came_since_a_run_was_last_seen_is_known_to_who_takes_it(jour
     assert (state.stop, state.seq, state.epoch) == (stop, 3, 1)
 
 
-async def test_who_takes_a_run_writes_its_first_facts_with_that(journal: Journal) -> None:
-    request = a_request()
-    seen, _ = await journal.open(request)
-    first = a_started_call()[:2]
-
-    state = await journal.acquire(request.run_id, worker="one", now=at("06:00:01"), lease=LEASE, known=seen, then=first)
-
-    taken_at = RunAcquired(at=at("06:00:01"), epoch=1, worker="one")
-    assert await journal.events(request.run_id, after=1) == list(enumerate([taken_at, *first], 2))
-    assert await journal.load(request.run_id) == state
-
-
-async def test_first_facts_are_left_out_where_somebody_has_written_meanwhile(journal: Journal) -> None:
-    request = a_request()
-    seen, _ = await journal.open(request)
-    stop = StopRequested(at=at("06:00:01"), outcome=Outcome.CANCELLED, reason="", by="ada")
-    await journal.append(seen, stop)
-    first = a_started_call()[:2]
-
-    await journal.acquire(request.run_id, worker="one", now=at("06:00:02"), lease=LEASE, known=seen, then=first)
-
-    kinds = [event.kind for _, event in await journal.events(request.run_id)]
-    assert kinds == ["run_requested", "stop_requested", "run_acquired"]
-
-
-async def test_first_facts_are_left_out_where_a_lease_was_broken(journal: Journal) -> None:
-    lost, first = await taken(journal), a_started_call()[:2]
-
-    await journal.acquire(lost.run_id, worker="two", now=at("06:05:00"), lease=LEASE, known=lost, then=first)
-
-    assert [event.kind for _, event in await journal.events(lost.run_id, after=2)] == ["run_acquired"]
-
-
 async def test_a_renewed_lease_holds_longer_and_tells_of_new_facts(journal: Journal) -> None:
     state = await taken(journal)
     await journal.append(state, StopRequested(at=at("06:00:02"), outcome=Outcome.CANCELLED, reason="", by="ada"))
