@@ -159,7 +159,8 @@ NEEDS: Final[Mapping[FormatName, Needs]] = {
         token=Want.REQUIRED,
         options={
             "chat_id": Option(
-                "the chat: its number, or @ and the name of a public one", r"-?[0-9]{1,20}|@[A-Za-z0-9_]{4,32}",
+                "the chat: its number, or @ and the name of a public one",
+                r"-?[0-9]{1,20}|@[A-Za-z0-9_]{4,32}",
                 required=True,
             ),
             "topic_id": Option("the number of a topic of the chat", r"[0-9]{1,18}"),
