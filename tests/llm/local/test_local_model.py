@@ -176,7 +176,8 @@ async def test_closing_ends_what_is_being_written(tmp_path: Path) -> None:
         reading = asyncio.create_task(failure_of(model))
         await asyncio.to_thread(engine.began.wait, 60)
         closing = asyncio.create_task(model.aclose())
-        await asyncio.sleep(0)
+        for _ in range(5):  # It says that all is over some steps of the loop later.
+            await asyncio.sleep(0)
         engine.goes_on.set()
         await closing
         error = await reading
