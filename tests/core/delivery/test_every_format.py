@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from kova_auto.core.delivery.document import describe
 from kova_auto.core.delivery.format import Form, Rendered, Sealed, Wish
@@ -50,13 +51,14 @@ def target_of(name: FormatName, wish: Wish) -> Target:
 
 
 @cache
-def sent(name: FormatName) -> tuple[Sent, ...]:
-    return tuple(_sent(name))
+def sent(name: FormatName, step: int) -> tuple[Sent, ...]:
+    """Return the messages of every `step`-th notice."""
+    return tuple(_sent(name, step))
 
 
-def _sent(name: FormatName) -> Iterator[Sent]:
+def _sent(name: FormatName, step: int) -> Iterator[Sent]:
     format_, kind = FORMATS[name], kind_of(name)
-    for number, (case, notice) in enumerate(corpus()):
+    for number, (case, notice) in enumerate(corpus()[::step]):
         for form, options in _ways(kind, number):
             wish = Wish(ID, form, options_of(NEEDS[name], options))
             if format_.declines(notice, wish):
@@ -74,8 +76,18 @@ def _ways(kind: Kind, number: int) -> Iterator[tuple[Form, Mapping[str, OptionVa
         yield ways[number // 3 % len(ways)]
 
 
+FEW, ALL = 5, 1
+"""Which of the notices are tried: every fifth at each change, every one in the slow tests."""
+
+
+def _param(name: FormatName, step: int) -> ParameterSet:
+    group = pytest.mark.xdist_group(f"format {name}")
+    marks = (group,) if step == FEW else (group, pytest.mark.slow)
+    return pytest.param(name, step, marks=marks, id=name if step == FEW else f"{name}-all")
+
+
 every_format = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.xdist_group(f"format {name}"), id=name) for name in FORMATS]
+    ("name", "step"), [_param(name, step) for name in FORMATS for step in (FEW, ALL)]
 )
 
 
@@ -84,14 +96,14 @@ def test_there_are_as_many_notices_as_we_say_and_some_are_huge() -> None:
     assert sum(len(getattr(notice, "answer", "")) >= LONGEST - 10 for _, notice in corpus()) >= 10
 
 
-@every_format
+@pytest.mark.parametrize("name", FORMATS)
 def test_every_limit_has_its_measure(name: FormatName) -> None:
     assert set(kind_of(name).measures) == set(LIMITS[name]) - {"body"}
 
 
 @every_format
-def test_every_message_is_inside_every_limit(name: FormatName) -> None:
-    for one in sent(name):
+def test_every_message_is_inside_every_limit(name: FormatName, step: int) -> None:
+    for one in sent(name, step):
         for key, limit in LIMITS[name].items():
             taken = _taken(_measured(kind_of(name), key, one), limit)
             assert (one.case, key, taken) <= (one.case, key, limit.most)
@@ -109,20 +121,20 @@ def _taken(measured: Measured, limit: Limit) -> int:
 
 
 @every_format
-def test_no_message_calls_anybody(name: FormatName) -> None:
+def test_no_message_calls_anybody(name: FormatName, step: int) -> None:
     kind = kind_of(name)
     if kind.live is not None:
         live = re.compile(kind.live, re.IGNORECASE)
         spoken = kind.spoken or kind.texts
-        hits = ((one.case, live.search(text)) for one in sent(name) for text in spoken(one.payload))
+        hits = ((one.case, live.search(text)) for one in sent(name, step) for text in spoken(one.payload))
         assert [(case, hit.string[hit.start() - 20 : hit.end() + 20]) for case, hit in hits if hit] == []
 
 
 @every_format
-def test_no_block_of_code_is_left_open(name: FormatName) -> None:
+def test_no_block_of_code_is_left_open(name: FormatName, step: int) -> None:
     kind = kind_of(name)
     if kind.fenced:
-        texts = ((one.case, text) for one in sent(name) for text in kind.texts(one.payload))
+        texts = ((one.case, text) for one in sent(name, step) for text in kind.texts(one.payload))
         assert [case for case, text in texts if _fences(text) % 2] == []
 
 
@@ -131,9 +143,9 @@ def _fences(text: str) -> int:
 
 
 @every_format
-def test_no_character_is_split_and_none_acts_on_a_screen(name: FormatName) -> None:
+def test_no_character_is_split_and_none_acts_on_a_screen(name: FormatName, step: int) -> None:
     kind = kind_of(name)
-    for one in sent(name):
+    for one in sent(name, step):
         for text in kind.texts(one.payload):
             acting = re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", text)
             assert (one.case, acting) == (one.case, None)
@@ -142,24 +154,24 @@ def test_no_character_is_split_and_none_acts_on_a_screen(name: FormatName) -> No
 
 
 @every_format
-def test_the_same_notice_gives_the_same_bytes(name: FormatName) -> None:
-    for one in sent(name)[::20]:
+def test_the_same_notice_gives_the_same_bytes(name: FormatName, step: int) -> None:
+    for one in sent(name, step)[::20]:
         assert FORMATS[name].render(one.notice, one.wish) == one.rendered
 
 
 @every_format
-def test_the_way_to_the_whole_is_always_there(name: FormatName) -> None:
+def test_the_way_to_the_whole_is_always_there(name: FormatName, step: int) -> None:
     kind = kind_of(name)
     if kind.shows_command:
-        for one in sent(name):
+        for one in sent(name, step):
             text = kind.bare("\n".join(kind.texts(one.payload)))
             commands = map(kind.bare, describe(one.notice).commands[:1])
             assert [(one.case, command) for command in commands if command not in text] == []
 
 
 @every_format
-def test_what_is_kept_until_it_is_sent_holds_no_secret_of_its_endpoint(name: FormatName) -> None:
-    for one in sent(name):
+def test_what_is_kept_until_it_is_sent_holds_no_secret_of_its_endpoint(name: FormatName, step: int) -> None:
+    for one in sent(name, step):
         assert CANARY.encode() not in one.rendered.body, one.case
         assert CANARY not in str(one.rendered.headers), one.case
         assert CANARY not in repr(one.sealed), one.case
