@@ -7,7 +7,6 @@ the one that was shown; and when its time is over.
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import hmac
 import json
@@ -95,12 +94,8 @@ def read_token(key: AnswerKey, token: str, now: datetime) -> Claim | Unusable:
 
 
 def _claim(body: str) -> Claim:
-    """Return what we have signed ourselves."""
-    try:
-        run_id, call_id, digest, endpoint, seconds = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
-    except (ValueError, TypeError, binascii.Error) as exc:  # pragma: no cover - only for who has the key
-        msg = "a link was signed that does not read"
-        raise ValueError(msg) from exc
+    """Return what we have signed ourselves, so that it reads."""
+    run_id, call_id, digest, endpoint, seconds = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
     return Claim(RunId(run_id), CallId(call_id), digest, endpoint, datetime.fromtimestamp(seconds, UTC))
 
 
