@@ -14,7 +14,7 @@ from kova_auto.core.consent import ApprovalDecided, Standing
 from kova_auto.core.errors import ConfigError, IllegalEventError
 from kova_auto.core.ids import CallId
 from kova_auto.core.run import CallState, RunState
-from kova_auto.core.step import NOBODY, UNREACHED
+from kova_auto.core.settling import NOBODY, UNREACHED
 
 LONGEST_NOTE = 2_000
 LONGEST_ANSWER = 10_000

@@ -16,7 +16,8 @@ from kova_auto.core.ids import RunId
 from kova_auto.core.owed import OPEN, Owed
 from kova_auto.core.ports import Clock
 from kova_auto.core.run import Execution
-from kova_auto.core.step import Resting, next_step
+from kova_auto.core.step import next_step
+from kova_auto.core.steps import Resting
 
 if TYPE_CHECKING:
     from kova_auto.app.connect import Connection

@@ -13,14 +13,15 @@ from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, Field, JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
-from kova_auto.core.approval.levels import ApprovalLevel, Verdict
+from kova_auto.core.approval.levels import ApprovalLevel
+from kova_auto.core.call_facts import CallAdjudicated, CallFinished, CallStarted, ProcessStarted, WritePlanned
 from kova_auto.core.consent import ApprovalDecided, ApprovalRequested, Standing
 from kova_auto.core.errors import UnknownEventError
 from kova_auto.core.fact import Fact
 from kova_auto.core.fault import Fault
-from kova_auto.core.ids import BlobHash, CallId, RunId, blob_hash
+from kova_auto.core.ids import BlobHash, RunId, blob_hash
 from kova_auto.core.job import Job, Outcome
-from kova_auto.core.message import FileChange, ModelReply, Part, ToolCall, ToolResult, ToolSpec, Usage
+from kova_auto.core.model_facts import ContextAssembled, ModelCallFailed, ModelCallStarted, ModelReplied
 from kova_auto.core.pin import ModelPin
 from kova_auto.core.telling import DeliveryFinished, DeliveryRequeued, DeliveryStarted
 from kova_auto.core.value import Value
@@ -134,117 +135,6 @@ class ClockMoved(Fact):
 
     kind: Literal["clock_moved"] = "clock_moved"
     ran_s: float
-
-
-class ContextAssembled(Fact):
-    """Hold what the model is given first; it stays the same for the whole attempt.
-
-    Attributes:
-        notices: What the system prompt says of a workspace of the run's own.
-    """
-
-    kind: Literal["context_assembled"] = "context_assembled"
-    system: str
-    prompt: tuple[Part, ...]
-    tools: tuple[ToolSpec, ...]
-    notices: tuple[str, ...] = ()
-
-
-class ModelCallStarted(Fact):
-    """Announce a call of the model.
-
-    Attributes:
-        max_output_tokens: What the reply was bounded to, so that no ceiling is passed; None where nothing bounds it.
-        asides: What the model is told before this reply, behind everything else.
-        hurries: It is told to come to an end.
-    """
-
-    kind: Literal["model_call_started"] = "model_call_started"
-    iteration: int
-    model: str
-    request_hash: str
-    max_output_tokens: int | None = None
-    asides: tuple[str, ...] = ()
-    hurries: bool = False
-
-
-class ModelReplied(Fact):
-    """Hold a whole reply and the calls under the ids they have in this run."""
-
-    kind: Literal["model_replied"] = "model_replied"
-    iteration: int
-    reply: ModelReply
-    calls: tuple[ToolCall, ...] = ()
-
-
-class ModelCallFailed(Fact):
-    """Say why a call of the model gave no reply, and when the next may be made (None: now, or never).
-
-    Attributes:
-        error: Name of the error, for people.
-        fault: Its class; None in an old journal.
-        status: Of the provider's HTTP answer.
-        request_id: What the provider calls the request.
-        usage: What was used all the same, with its cost.
-    """
-
-    kind: Literal["model_call_failed"] = "model_call_failed"
-    iteration: int
-    error: str
-    message: str
-    retryable: bool
-    retry_at: AwareDatetime | None = None
-    partial_text: str = ""
-    fault: Fault | None = None
-    status: int | None = None
-    request_id: str = ""
-    usage: Usage | None = None
-
-
-class CallAdjudicated(Fact):
-    """Hold what may happen to a call, written before anything does."""
-
-    kind: Literal["call_adjudicated"] = "call_adjudicated"
-    call_id: CallId
-    verdict: Verdict
-
-
-class CallStarted(Fact):
-    """Announce a call's effect."""
-
-    kind: Literal["call_started"] = "call_started"
-    call_id: CallId
-
-
-class ProcessStarted(Fact):
-    """Say which process group a call owns; the command runs only after this is written.
-
-    Attributes:
-        started: The kernel's start time of the leader, so that a reused pid is not taken for it.
-        background: It goes on after its call has ended, at most until the run ends.
-    """
-
-    kind: Literal["process_started"] = "process_started"
-    call_id: CallId
-    pid: int
-    started: str
-    background: bool = False
-
-
-class WritePlanned(Fact):
-    """Announce what a write will do to a file; both contents are blobs already."""
-
-    kind: Literal["write_planned"] = "write_planned"
-    call_id: CallId
-    change: FileChange
-
-
-class CallFinished(Fact):
-    """Hold the one result of a call, whether it was executed, refused, or cut off."""
-
-    kind: Literal["call_finished"] = "call_finished"
-    call_id: CallId
-    result: ToolResult
 
 
 class StopRequested(Fact):

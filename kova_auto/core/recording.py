@@ -26,7 +26,8 @@ from kova_auto.core.repetition import canonical
 from kova_auto.core.run import apply, fold
 from kova_auto.core.state import CallState, RunState
 from kova_auto.core.state import replace as kept
-from kova_auto.core.step import BeginAgain, Finish, next_step
+from kova_auto.core.step import next_step
+from kova_auto.core.steps import BeginAgain, Finish
 
 
 @dataclass(frozen=True, slots=True)

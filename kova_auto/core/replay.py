@@ -19,7 +19,7 @@ from kova_auto.core.job import Outcome
 from kova_auto.core.message import ToolCall, Usage
 from kova_auto.core.recording import Pairing, Recording
 from kova_auto.core.state import NO_USAGE, CallState, RunState, Spent
-from kova_auto.core.step import Finish
+from kova_auto.core.steps import Finish
 from kova_auto.core.value import Value
 
 

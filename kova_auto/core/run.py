@@ -11,7 +11,6 @@ from datetime import datetime
 from functools import reduce
 from typing import assert_never
 
-from kova_auto.core.approval.levels import Decision, Ruling
 from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.event import (
     ApprovalDecided,
@@ -38,13 +37,12 @@ from kova_auto.core.event import (
     WorkspaceAwaited,
     WritePlanned,
 )
-from kova_auto.core.fault import BUSY
 from kova_auto.core.holding import no_wait, unsettleable, wants_workspace
-from kova_auto.core.job import Outcome
-from kova_auto.core.message import ResultStatus, Usage
-from kova_auto.core.owed import Cause, for_approval, for_outcome, for_unreached
-from kova_auto.core.repetition import call_key
-from kova_auto.core.state import CallState, Execution, RunState, Spent, opened, replace
+from kova_auto.core.message import ResultStatus
+from kova_auto.core.owed import Cause, for_outcome, for_unreached
+from kova_auto.core.run_calls import about_call
+from kova_auto.core.run_models import asking_model, model_failed, model_replied
+from kova_auto.core.state import CallState, Execution, RunState, Spent, opened, refused, replace
 
 __all__ = ["CallState", "Execution", "RunState", "Spent", "apply", "fold", "opened"]
 
@@ -105,14 +103,10 @@ def _timed(state: RunState, event: Event, *, finished: bool) -> tuple[datetime |
     return event.at, state.ran_s + max((event.at - state.last_at).total_seconds(), 0.0)
 
 
-def _refuse(state: RunState, event: Event, why: str) -> IllegalEventError:
-    return IllegalEventError(f"{event.kind} cannot follow in run {state.run_id}: {why}")
-
-
 def _apply(state: RunState, event: Event) -> RunState:
     match event:
         case RunRequested():
-            raise _refuse(state, event, "the run is open already")
+            raise refused(state, event, "the run is open already")
         case RunAcquired():
             return _acquired(state, event)
         case DeliveryStarted() | DeliveryFinished() | DeliveryRequeued():
@@ -122,23 +116,23 @@ def _apply(state: RunState, event: Event) -> RunState:
         case WorkspaceAwaited() | ChangesSettled():
             return _about_workspace(state, event)
         case _ if state.finished:
-            raise _refuse(state, event, "the run has finished")
+            raise refused(state, event, "the run has finished")
         case ClockMoved():
             return state
         case ContextAssembled():
             if state.context:
-                raise _refuse(state, event, "its context is assembled")
+                raise refused(state, event, "its context is assembled")
             return replace(state, context=event)
         case ModelCallStarted():
             if state.calling or state.unsettled:
-                raise _refuse(state, event, "a call is open")
-            return _asking_model(state, event)
+                raise refused(state, event, "a call is open")
+            return asking_model(state, event)
         case ModelReplied():
-            return _replied(state, event)
+            return model_replied(state, event)
         case ModelCallFailed():
             if not state.calling:
-                raise _refuse(state, event, "no model call is open")
-            return _model_failed(state, event)
+                raise refused(state, event, "no model call is open")
+            return model_failed(state, event)
         case (
             CallAdjudicated()
             | ApprovalRequested()
@@ -148,10 +142,10 @@ def _apply(state: RunState, event: Event) -> RunState:
             | WritePlanned()
             | CallFinished()
         ):
-            return _call(state, event)
+            return about_call(state, event)
         case StopRequested():
             if state.stop:
-                raise _refuse(state, event, f"it is stopping already ({state.stop.outcome})")
+                raise refused(state, event, f"it is stopping already ({state.stop.outcome})")
             return replace(state, stop=event)
         case RunFinished():
             return _finished(state, event)
@@ -159,41 +153,11 @@ def _apply(state: RunState, event: Event) -> RunState:
             assert_never(event)
 
 
-_AboutCall = (
-    CallAdjudicated | ApprovalRequested | ApprovalDecided | CallStarted | ProcessStarted | WritePlanned | CallFinished
-)
-
-
-def _call(state: RunState, event: _AboutCall) -> RunState:
-    match event:
-        case CallAdjudicated():
-            call = state.call(event.call_id)
-            if call.result or (call.verdict and not state.overtaken(call)):
-                raise _refuse(state, event, f"call {event.call_id} is settled")
-            return state.changing(event.call_id, verdict=event.verdict, judged_seq=state.seq + 1)
-        case ApprovalRequested():
-            return _asked(state, event)
-        case ApprovalDecided():
-            return _decided(state, event)
-        case CallStarted():
-            return _started(state, event)
-        case ProcessStarted():
-            _wants_started(state, event)
-            return state.changing(event.call_id, process=event)
-        case WritePlanned():
-            _wants_started(state, event)
-            return state.changing(event.call_id, planned=(*state.call(event.call_id).planned, event))
-        case CallFinished():
-            return _call_finished(state, event)
-        case _:
-            assert_never(event)
-
-
 def _acquired(state: RunState, event: RunAcquired) -> RunState:
     if state.finished:
-        raise _refuse(state, event, "the run has finished")
+        raise refused(state, event, "the run has finished")
     if event.epoch <= state.epoch:
-        raise _refuse(state, event, f"epoch {event.epoch} is not above {state.epoch}")
+        raise refused(state, event, f"epoch {event.epoch} is not above {state.epoch}")
     calls = {
         key: replace(call, in_doubt=True) if call.started and call.result is None else call
         for key, call in state.calls.items()
@@ -206,135 +170,13 @@ def _acquired(state: RunState, event: RunAcquired) -> RunState:
 
 def _about_workspace(state: RunState, event: WorkspaceAwaited | ChangesSettled) -> RunState:
     if why := no_wait(state, event.holder) if isinstance(event, WorkspaceAwaited) else unsettleable(state):
-        raise _refuse(state, event, why)
+        raise refused(state, event, why)
     return replace(state, awaited=event) if isinstance(event, WorkspaceAwaited) else replace(state, settled=event)
-
-
-def _asking_model(state: RunState, event: ModelCallStarted) -> RunState:
-    takes_over = state.asked not in ("", event.model)
-    asides = {**state.asides, event.iteration: event.asides} if event.asides else state.asides
-    return replace(
-        state,
-        calling=event,
-        asked=event.model,
-        failures=0 if takes_over else state.failures,
-        failure=None if takes_over else state.failure,  # It was another's: should this call be lost, it is made again.
-        asides=asides,
-        hurried=state.hurried or event.hurries,
-        model_calls=state.model_calls + 1,
-    )
-
-
-def _model_failed(state: RunState, event: ModelCallFailed) -> RunState:
-    busy = event.fault in BUSY
-    spent = _with_spent(state, event, event.usage) if event.usage else state
-    return replace(
-        spent,
-        calling=None,
-        failure=event,
-        failures=state.failures + 1,
-        failed={**state.failed, busy: state.failed.get(busy, 0) + 1},
-    )
-
-
-def _with_spent(state: RunState, event: ModelReplied | ModelCallFailed, usage: Usage) -> RunState:
-    used = Spent(
-        seq=state.seq + 1,
-        at=event.at,
-        attempt=state.attempt,
-        iteration=event.iteration,
-        model=state.asked,
-        usage=usage,
-        failed=isinstance(event, ModelCallFailed),
-    )
-    return replace(state, spent=(*state.spent, used), usage=state.usage.plus(usage))
-
-
-def _replied(state: RunState, event: ModelReplied) -> RunState:
-    if not state.calling:
-        raise _refuse(state, event, "no model call is open")
-    if event.iteration != state.iteration + 1:
-        raise _refuse(state, event, f"iteration {event.iteration} does not follow {state.iteration}")
-    added = {call.id: CallState(call) for call in event.calls}
-    if len(added) < len(event.calls) or added.keys() & state.calls.keys():
-        raise _refuse(state, event, "two calls have one id")
-    return replace(
-        _with_spent(state, event, event.reply.usage),
-        calling=None,
-        failures=0,
-        failure=None,
-        replies=(*state.replies, event),
-        calls={**state.calls, **added},
-        open_calls=tuple(added),
-    )
-
-
-def _asked(state: RunState, event: ApprovalRequested) -> RunState:
-    call = state.call(event.call_id)
-    if call.verdict is None or call.verdict.ruling is not Ruling.ASK or call.approval or call.result:
-        raise _refuse(state, event, f"call {event.call_id} needs no person")
-    asked = state.changing(event.call_id, approval=event, asked_seq=state.seq + 1)
-    owed = for_approval(state.request, state.seq + 1, event)
-    return replace(asked, deliveries={**asked.deliveries, **owed})
-
-
-def _decided(state: RunState, event: ApprovalDecided) -> RunState:
-    """Take the first answer; what a person changed is another call, and is judged anew."""
-    call = state.call(event.call_id)
-    if said := call.decision:
-        raise _refuse(state, event, f"{said.by} has answered already ({said.decision}, {said.at:%Y-%m-%d %H:%M:%SZ})")
-    if not call.awaits_person:
-        raise _refuse(state, event, f"call {event.call_id} awaits no decision")
-    if event.args is None or event.decision is Decision.DENY:
-        decided = state.changing(event.call_id, decision=event)
-    else:
-        changed = call.call.model_copy(update={"args": event.args, "unparsed": None})
-        decided = state.changing(event.call_id, decision=event, call=changed, verdict=None)
-    return replace(decided, remembered=state.remembered.plus(event.remembered)) if event.remembered else decided
-
-
-def _wants_started(state: RunState, event: ProcessStarted | WritePlanned) -> None:
-    call = state.call(event.call_id)
-    if call.started is None or call.result or call.in_doubt:
-        raise _refuse(state, event, f"call {event.call_id} is not being executed")
-
-
-def _started(state: RunState, event: CallStarted) -> RunState:
-    call = state.call(event.call_id)
-    if not call.permitted:
-        raise _refuse(state, event, f"call {event.call_id} is not permitted")
-    if call.result or (call.started and not call.in_doubt):
-        raise _refuse(state, event, f"call {event.call_id} was executed")
-    return state.changing(event.call_id, started=event, in_doubt=False, process=None, planned=())
-
-
-def _call_finished(state: RunState, event: CallFinished) -> RunState:
-    call, result = state.call(event.call_id), event.result
-    if call.result:
-        raise _refuse(state, event, f"call {event.call_id} has its result")
-    if result.status is ResultStatus.OK and not call.started:
-        raise _refuse(state, event, f"call {event.call_id} was never started")
-    if result.concludes and result.concludes not in set(Outcome):
-        raise _refuse(state, event, f"{result.concludes!r} is no outcome")
-    seen = {**state.seen, **result.reads}
-    seen.update({change.path: change.after for change in result.changes if change.after})
-    done = state.changing(event.call_id, result=result, in_doubt=False)
-    if result.status is ResultStatus.DENIED:
-        key = call_key(call.call)
-        done = replace(done, denials=state.denials + 1, refused={**state.refused, key: state.refused.get(key, 0) + 1})
-    return replace(
-        done,
-        seen=seen,
-        todo=result.todo if result.todo is not None else state.todo,
-        concludes=result.concludes or state.concludes,
-        tainted_by=state.tainted_by or result.taints,
-        settled_seq=state.seq + 1,
-    )
 
 
 def _finished(state: RunState, event: RunFinished) -> RunState:
     if state.unsettled:
-        raise _refuse(state, event, "a call has no result yet")
+        raise refused(state, event, "a call has no result yet")
     owed = for_outcome(state.request, state.seq + 1, event)
     ended = replace(state, finished=event, finished_at=event.at, calling=None, holds=False, awaited=None)
     return replace(ended, deliveries={**state.deliveries, **owed})
@@ -353,9 +195,9 @@ def _unretriable(state: RunState, event: RunRetried) -> str:
 
 def _retried(state: RunState, event: RunRetried) -> RunState:
     if why := _unretriable(state, event):
-        raise _refuse(state, event, why)
+        raise refused(state, event, why)
     if event.attempt != state.attempt + 1:
-        raise _refuse(state, event, f"attempt {event.attempt} does not follow {state.attempt}")
+        raise refused(state, event, f"attempt {event.attempt} does not follow {state.attempt}")
     day_usd = state.day_before_usd
     if event.ended is None:
         day_usd = day_usd + state.charged_usd if event.day_spent_usd is None else event.day_spent_usd
@@ -383,11 +225,11 @@ def _retried(state: RunState, event: RunRetried) -> RunState:
 def _delivery(state: RunState, event: DeliveryStarted | DeliveryFinished | DeliveryRequeued) -> RunState:
     owed = state.deliveries.get(event.delivery_id)
     if owed is None:
-        raise _refuse(state, event, f"nothing is owed as {event.delivery_id}")
+        raise refused(state, event, f"nothing is owed as {event.delivery_id}")
     try:
         changed = owed.after(event)
     except ValueError as exc:
-        raise _refuse(state, event, str(exc)) from exc
+        raise refused(state, event, str(exc)) from exc
     deliveries = {**state.deliveries, event.delivery_id: changed}
     if isinstance(event, DeliveryFinished) and changed.cause is Cause.APPROVAL:
         deliveries |= for_unreached(state.request, deliveries, state.seq + 1, event)

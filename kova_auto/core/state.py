@@ -21,6 +21,7 @@ from kova_auto.core.event import (
     CallStarted,
     ChangesSettled,
     ContextAssembled,
+    Event,
     ModelCallFailed,
     ModelCallStarted,
     ModelReplied,
@@ -336,3 +337,8 @@ def opened(event: RunRequested) -> RunState:
     is_outside = event.origin is Origin.WEBHOOK
     tainted_by = event.tainted_by or ("the webhook that began this run" if is_outside else "")
     return RunState(request=event, day_before_usd=event.day_spent_usd, tainted_by=tainted_by)
+
+
+def refused(state: RunState, event: Event, why: str) -> IllegalEventError:
+    """Return the error that says why a fact cannot follow."""
+    return IllegalEventError(f"{event.kind} cannot follow in run {state.run_id}: {why}")

@@ -15,7 +15,8 @@ from kova_auto.core.message import ResultStatus
 from kova_auto.core.owed import Owed
 from kova_auto.core.retrying import said_ended
 from kova_auto.core.run import Execution, RunState
-from kova_auto.core.step import AwaitApproval, AwaitUntil, AwaitWorkspace, Rest, may_rest, next_step
+from kova_auto.core.step import may_rest, next_step
+from kova_auto.core.steps import AwaitApproval, AwaitUntil, AwaitWorkspace, Rest
 from kova_auto.core.value import Value
 
 EXCERPT = 500

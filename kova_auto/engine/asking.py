@@ -25,7 +25,7 @@ from kova_auto.core.message import (
 from kova_auto.core.patience import LONGEST_S, again_at
 from kova_auto.core.price import cost_usd
 from kova_auto.core.run import RunState
-from kova_auto.core.step import CallModel
+from kova_auto.core.steps import CallModel
 from kova_auto.engine.conversation import conversation, images_of, request_hash, request_of
 from kova_auto.engine.entry import Entries, Entry
 from kova_auto.engine.world import Senses

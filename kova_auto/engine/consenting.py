@@ -9,7 +9,7 @@ from kova_auto.core.approval.levels import Decision, Ruling
 from kova_auto.core.consent import ApprovalDecided, ApprovalRequested
 from kova_auto.core.message import ResultStatus, ToolResult, told, told_first
 from kova_auto.core.run import CallState, RunState
-from kova_auto.core.step import AnswerForNobody, AskPerson
+from kova_auto.core.steps import AnswerForNobody, AskPerson
 from kova_auto.engine.entry import Entries, Entry
 from kova_auto.engine.scene import facts_of, scene_of
 from kova_auto.engine.world import Senses

@@ -17,7 +17,7 @@ from kova_auto.core.message import (
     UserMessage,
 )
 from kova_auto.core.run import RunState
-from kova_auto.core.step import CallModel
+from kova_auto.core.steps import CallModel
 
 
 def conversation(state: RunState) -> tuple[Message, ...]:

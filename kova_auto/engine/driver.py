@@ -15,7 +15,8 @@ from kova_auto.core import limits
 from kova_auto.core.errors import FencedError
 from kova_auto.core.ids import RunId
 from kova_auto.core.run import RunState
-from kova_auto.core.step import (
+from kova_auto.core.step import next_step
+from kova_auto.core.steps import (
     Acting,
     AnswerForNobody,
     AssembleContext,
@@ -31,7 +32,6 @@ from kova_auto.core.step import (
     Rest,
     Resting,
     Step,
-    next_step,
     settles,
 )
 from kova_auto.engine.bells import Alarm, Bell, Bells, Ear

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
+from kova_auto.core.answer import last_text
 from kova_auto.core.event import CallFinished, Event, RunFinished, StopRequested
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus, told
 from kova_auto.core.state import RunState
-from kova_auto.core.step import last_text
 
 TRIES = 3
 

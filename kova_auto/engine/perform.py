@@ -35,8 +35,8 @@ from kova_auto.core.message import (
 )
 from kova_auto.core.retrying import BY_POLICY
 from kova_auto.core.run import RunState
-from kova_auto.core.step import (
-    ARGUMENTS,
+from kova_auto.core.settling import ARGUMENTS
+from kova_auto.core.steps import (
     Acting,
     Adjudicate,
     AnswerForNobody,

@@ -33,7 +33,8 @@ from kova_auto.core.recording import Line, Pairing, Recording
 from kova_auto.core.replay import End, Ending, Replay, Replayed, compared
 from kova_auto.core.run import apply
 from kova_auto.core.state import CallState
-from kova_auto.core.step import (
+from kova_auto.core.step import next_step
+from kova_auto.core.steps import (
     Adjudicate,
     AskPerson,
     AssembleContext,
@@ -44,7 +45,6 @@ from kova_auto.core.step import (
     Finish,
     Refuse,
     Step,
-    next_step,
 )
 from kova_auto.engine.perform import Enquiring, enquire
 from kova_auto.engine.world import Senses

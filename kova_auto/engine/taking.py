@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from kova_auto.core.event import Event, RunAcquired
 from kova_auto.core.ports import Unavailable
 from kova_auto.core.run import RunState, apply
-from kova_auto.core.step import AssembleContext, Step
+from kova_auto.core.steps import AssembleContext, Step
 from kova_auto.engine.dispatch import Advanced
 from kova_auto.engine.world import World
 

@@ -12,7 +12,7 @@ from kova_auto.app.deciding import decided
 from kova_auto.core.approval.levels import Decision, Ruling
 from kova_auto.core.consent import ApprovalDecided
 from kova_auto.core.errors import ConfigError
-from kova_auto.core.step import NOBODY, UNREACHED
+from kova_auto.core.settling import NOBODY, UNREACHED
 from tests.app.houses import Home, id_of
 from tests.core.facts import FIRST, NOW, answered, asked, begun, judged, run_of
 from tests.support import call, says

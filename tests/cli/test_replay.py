@@ -9,7 +9,7 @@ from kova_auto.core.ids import CallId
 from kova_auto.core.job import Outcome
 from kova_auto.core.recording import Pairing, recording_of
 from kova_auto.core.replay import End, Ending, Replayed, compared
-from kova_auto.core.step import Finish
+from kova_auto.core.steps import Finish
 from tests.story import Story
 from tests.support import call, says
 

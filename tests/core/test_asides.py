@@ -7,7 +7,8 @@ import pytest
 from kova_auto.core.context.asides import CIRCLES, CUT, CUT_AGAIN, SILENT, WRAP_UP, Asides, asides
 from kova_auto.core.event import Event
 from kova_auto.core.job import Outcome
-from kova_auto.core.step import CallModel, Finish, next_step
+from kova_auto.core.step import next_step
+from kova_auto.core.steps import CallModel, Finish
 from kova_auto.core.stop_reason import StopReason
 from tests.core.facts import NOW, answered, asks_for, begun, calling, ran, run_of
 from tests.core.test_repetition import A, made

@@ -6,7 +6,8 @@ import pytest
 
 from kova_auto.core.closing import asks_reader
 from kova_auto.core.job import Outcome
-from kova_auto.core.step import Finish, next_step
+from kova_auto.core.step import next_step
+from kova_auto.core.steps import Finish
 from tests.core.facts import answered, begun, run_of
 from tests.support import at, says
 

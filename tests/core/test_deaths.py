@@ -9,7 +9,9 @@ from kova_auto.core.event import Event
 from kova_auto.core.ids import call_id
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
-from kova_auto.core.step import DEATHS, NOBODY, Finish, Recover, Refuse, next_step
+from kova_auto.core.settling import NOBODY
+from kova_auto.core.step import DEATHS, next_step
+from kova_auto.core.steps import Finish, Recover, Refuse
 from tests.core.facts import (
     FIRST,
     NOW,

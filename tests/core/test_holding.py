@@ -32,7 +32,8 @@ from kova_auto.core.job import Outcome
 from kova_auto.core.limits import running_s
 from kova_auto.core.loop_view import why_it_stopped
 from kova_auto.core.run import Execution, RunState, apply, fold
-from kova_auto.core.step import AssembleContext, AwaitWorkspace, Finish, next_step
+from kova_auto.core.step import next_step
+from kova_auto.core.steps import AssembleContext, AwaitWorkspace, Finish
 from kova_auto.core.view import run_row
 from tests.support import a_job, a_request, at
 

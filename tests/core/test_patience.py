@@ -11,7 +11,8 @@ from kova_auto.core.fault import TRANSIENT, Fault
 from kova_auto.core.patience import BUDGET, LONGEST_S, again_at, following, jitter
 from kova_auto.core.pin import ModelPin
 from kova_auto.core.run import RunState
-from kova_auto.core.step import CallModel, Finish, next_step
+from kova_auto.core.step import next_step
+from kova_auto.core.steps import CallModel, Finish
 from tests.core.facts import NOW, acquired, answered, begun, calling, run_of
 from tests.support import says
 

@@ -12,7 +12,8 @@ from kova_auto.core.job import Outcome
 from kova_auto.core.message import TextPart, ToolSpec
 from kova_auto.core.repetition import Circle, circle
 from kova_auto.core.run import RunState
-from kova_auto.core.step import CallModel, Finish, next_step
+from kova_auto.core.step import next_step
+from kova_auto.core.steps import CallModel, Finish
 from tests.core.facts import NOW, acquired, answered, ran, run_of
 from tests.support import call, says
 

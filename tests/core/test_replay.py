@@ -10,7 +10,7 @@ from kova_auto.core.ids import CallId
 from kova_auto.core.job import Outcome
 from kova_auto.core.recording import Pairing, Recording, recording_of
 from kova_auto.core.replay import End, Ending, Match, Replay, Replayed, ReplayedCall, ReplayedIteration, compared
-from kova_auto.core.step import Finish
+from kova_auto.core.steps import Finish
 from tests.story import Story
 from tests.support import at, call, ruled, says
 

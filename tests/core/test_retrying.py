@@ -16,7 +16,8 @@ from kova_auto.core.job import Job, Outcome
 from kova_auto.core.retrying import BY_POLICY, begins_again_at, wait_s
 from kova_auto.core.run import Execution, apply
 from kova_auto.core.state import RunState
-from kova_auto.core.step import AssembleContext, AwaitUntil, BeginAgain, Finish, next_step
+from kova_auto.core.step import next_step
+from kova_auto.core.steps import AssembleContext, AwaitUntil, BeginAgain, Finish
 from kova_auto.core.stop_reason import StopReason
 from kova_auto.core.view import run_row
 from tests.core.facts import (

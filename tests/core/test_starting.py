@@ -9,7 +9,8 @@ from kova_auto.core.ids import JobName, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.run import apply
 from kova_auto.core.starting import TOO_LATE, last_start
-from kova_auto.core.step import AssembleContext, AwaitWorkspace, Finish, Step, next_step
+from kova_auto.core.step import next_step
+from kova_auto.core.steps import AssembleContext, AwaitWorkspace, Finish, Step
 from tests.core.facts import ended, run_of
 from tests.support import a_job, at
 

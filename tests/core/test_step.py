@@ -10,9 +10,9 @@ from kova_auto.core.approval.levels import ApprovalLevel, Decision, Ruling, Verd
 from kova_auto.core.event import Event
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ModelReply, ResultStatus
-from kova_auto.core.step import (
-    ARGUMENTS,
-    DEATHS,
+from kova_auto.core.settling import ARGUMENTS
+from kova_auto.core.step import DEATHS, next_step
+from kova_auto.core.steps import (
     Adjudicate,
     AnswerForNobody,
     AskPerson,
@@ -26,7 +26,6 @@ from kova_auto.core.step import (
     Refuse,
     Rest,
     Step,
-    next_step,
 )
 from kova_auto.core.stop_reason import StopReason
 from tests.core.facts import (

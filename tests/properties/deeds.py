@@ -33,7 +33,8 @@ from kova_auto.core.limits import running_s
 from kova_auto.core.message import ModelReply, ResultStatus, TextPart, ToolResult, told
 from kova_auto.core.retrying import BY_POLICY
 from kova_auto.core.run import RunState, apply, opened
-from kova_auto.core.step import (
+from kova_auto.core.step import next_step
+from kova_auto.core.steps import (
     Adjudicate,
     AnswerForNobody,
     AskPerson,
@@ -50,7 +51,6 @@ from kova_auto.core.step import (
     Rest,
     Resting,
     Step,
-    next_step,
 )
 from tests.support import call, replied, ruled, says
 

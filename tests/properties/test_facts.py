@@ -34,7 +34,8 @@ from kova_auto.core.job import Job, Outcome
 from kova_auto.core.limits import left_s, running_s
 from kova_auto.core.owed import Cause
 from kova_auto.core.run import Execution, RunState, apply, fold, opened
-from kova_auto.core.step import (
+from kova_auto.core.step import may_rest, next_step
+from kova_auto.core.steps import (
     Adjudicate,
     AnswerForNobody,
     AskPerson,
@@ -43,8 +44,6 @@ from kova_auto.core.step import (
     Rest,
     Resting,
     Step,
-    may_rest,
-    next_step,
 )
 from kova_auto.core.view import approval_rows, delivery_rows, run_row
 from tests.properties.deeds import recorded

@@ -1,0 +1,88 @@
+"""Choose what settles the calls of a reply: judged, asked about, executed, refused, in the model's order."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from kova_auto.core.approval.levels import Ruling
+from kova_auto.core.event import ApprovalDecided
+from kova_auto.core.ids import CallId
+from kova_auto.core.message import ResultStatus
+from kova_auto.core.run import CallState, RunState
+from kova_auto.core.steps import (
+    Adjudicate,
+    AnswerForNobody,
+    AskPerson,
+    AwaitApproval,
+    Execute,
+    Recover,
+    Refuse,
+    Step,
+)
+
+NOBODY = "timeout"  # who decides where the time to answer is over
+UNREACHED = "unreachable"  # who decides where nobody could be asked
+ARGUMENTS = "arguments"  # rule of a call whose arguments fit no schema: an error, not a refusal
+
+
+def settle_all(state: RunState, first: CallState, now: datetime) -> Step:
+    """Return what settles the first open call; while that waits for a person, those behind it are judged and asked too.
+
+    They are executed in the model's order all the same.
+    """
+    step = _settle(state, first, now)
+    if not isinstance(step, AwaitApproval):
+        return step
+    until = step.until
+    for call in (state.calls[call_id] for call_id in state.open_calls):
+        if call is first or call.result or call.in_doubt or call.started:
+            continue
+        ahead = _settle(state, call, now)
+        if isinstance(ahead, Adjudicate | AskPerson | AnswerForNobody):
+            return ahead
+        if isinstance(ahead, AwaitApproval) and ahead.until:
+            until = min(until, ahead.until) if until else ahead.until
+    return AwaitApproval(first.call.id, until)
+
+
+def _settle(state: RunState, call: CallState, now: datetime) -> Step:
+    if call.in_doubt:
+        return Recover(call.call.id)
+    if call.verdict is None or state.overtaken(call):
+        return Adjudicate(call.call.id)
+    match call.verdict.ruling:
+        case Ruling.ALLOW:
+            return Execute(call.call.id)
+        case Ruling.DENY if call.verdict.rule == ARGUMENTS:
+            return Refuse(call.call.id, call.verdict.reason, ResultStatus.ERROR)
+        case Ruling.DENY:
+            return Refuse(call.call.id, call.verdict.reason)
+        case Ruling.ASK:
+            return _asking(state, call, now)
+
+
+def _asking(state: RunState, call: CallState, now: datetime) -> Step:
+    asks = call.verdict is not None and call.verdict.question
+    if call.decision:
+        return Execute(call.call.id) if call.permitted else _denied(call.call.id, call.decision, asks=asks)
+    if call.approval:
+        expires = call.approval.expires_at
+        if expires and now >= expires:
+            return AnswerForNobody(call.call.id, NOBODY, "nobody answered in time", goes_on=asks)
+        if (owed := state.unreached(call)) and state.job.approval.on_unreachable == "deny":
+            note = f"nobody could be asked: {owed.endpoint}: {owed.detail or owed.result}"
+            return AnswerForNobody(call.call.id, UNREACHED, note, goes_on=asks)
+        return AwaitApproval(call.call.id, expires)
+    if state.request.level is None and state.job.approval.when_needed == "deny" and not asks:
+        return Refuse(call.call.id, call.verdict.reason if call.verdict else "")
+    return AskPerson(call.call.id)
+
+
+def _denied(call_id: CallId, said: ApprovalDecided, *, asks: bool) -> Refuse:
+    note = f": {said.note}" if said.note else ""
+    if asks:
+        reason = f"{said.by} gives no answer{note}. Take the most careful reading, and say what you assumed."
+        return Refuse(call_id, reason, ResultStatus.ERROR)
+    if said.by in (NOBODY, UNREACHED):
+        return Refuse(call_id, f"This call needs a person's approval, and it was refused because {said.note}.")
+    return Refuse(call_id, f"{said.by} refused this call{note}. Do not repeat it unchanged.")

@@ -1,0 +1,139 @@
+"""The steps that a run may take, and those in which it rests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from kova_auto.core.fault import Fault
+from kova_auto.core.ids import CallId, RunId
+from kova_auto.core.job import Outcome
+from kova_auto.core.message import ResultStatus
+
+
+@dataclass(frozen=True, slots=True)
+class AssembleContext:
+    """Put together what the model is given first."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallModel:
+    """Ask a model (`provider/model`) for the reply of an iteration (from 1)."""
+
+    iteration: int
+    model: str
+    max_output_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Adjudicate:
+    """Decide what may happen to a call."""
+
+    call_id: CallId
+
+
+@dataclass(frozen=True, slots=True)
+class AskPerson:
+    """Ask a person about a call."""
+
+    call_id: CallId
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerForNobody:
+    """Answer for the person who did not in time, or could not be asked; `by` stands for the name.
+
+    Attributes:
+        goes_on: The call asks something: its answer is that nobody is there.
+    """
+
+    call_id: CallId
+    by: str
+    note: str
+    goes_on: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Tell the model that a call is not executed, and why."""
+
+    call_id: CallId
+    reason: str
+    status: ResultStatus = ResultStatus.DENIED
+
+
+@dataclass(frozen=True, slots=True)
+class Execute:
+    """Do what a call asks."""
+
+    call_id: CallId
+
+
+@dataclass(frozen=True, slots=True)
+class Recover:
+    """Settle a call that was cut off half-way; `replay` lets a tool that is safe to repeat run again."""
+
+    call_id: CallId
+    replay: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """End the run."""
+
+    outcome: Outcome
+    answer: str = ""
+    reason: str = ""
+    partial: bool = False
+    fault: Fault | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BeginAgain:
+    """End this attempt, and have the run begin anew: the job's policy covers what it comes to.
+
+    Attributes:
+        end: What would end the run otherwise.
+        not_before: When the next attempt may begin.
+    """
+
+    end: Finish
+    not_before: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitApproval:
+    """Rest until a person answers, or until the instant."""
+
+    call_id: CallId
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitUntil:
+    """Rest until an instant."""
+
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitWorkspace:
+    """Rest until the run that has the workspace has finished."""
+
+    holder: RunId
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Rest for good: the run has finished."""
+
+
+Resting = AwaitApproval | AwaitUntil | AwaitWorkspace | Rest
+Ending = Finish | BeginAgain
+Acting = AssembleContext | CallModel | Adjudicate | AskPerson | AnswerForNobody | Refuse | Execute | Recover | Ending
+Step = Acting | Resting
+
+
+def settles(step: Acting) -> bool:
+    """Say whether a step only brings to its end what is there: neither a ceiling nor a wish to stop cuts it off."""
+    return isinstance(step, Refuse | Ending) or (isinstance(step, Recover) and not step.replay)
