@@ -65,9 +65,34 @@ def read_beneath(folder: Path, *names: str) -> str | None:
     except OSError as exc:
         raise _unreadable(path, exc) from exc
     try:
-        if os.fstat(fd).st_nlink > 1:
+        status = os.fstat(fd)
+        if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
             raise _refused(path, "wanted a file with one name, found one with several", "copy it")
         return _text(fd, path)
+    finally:
+        os.close(fd)
+
+
+def names_beneath(folder: Path, *names: str) -> tuple[str, ...]:
+    """Return what lies in a directory that anybody may have filled, in order; nothing where there is none.
+
+    No link is followed below the first directory.
+
+    Raises:
+        ConfigError: It is no directory that can be listed.
+    """
+    path = folder.joinpath(*names)
+    try:
+        fd = _open_beneath(folder, names)
+    except FileNotFoundError:
+        return ()
+    except OSError as exc:
+        raise _unreadable(path, exc) from exc
+    try:
+        with os.scandir(fd) as entries:
+            return tuple(sorted(entry.name for entry in entries))
+    except OSError as exc:
+        raise _unreadable(path, exc) from exc
     finally:
         os.close(fd)
 
