@@ -1,4 +1,4 @@
-"""What a job's earlier runs mean for the next: what is left of the day's money, and which model "auto" was."""
+"""What a job's earlier runs mean for the next: the day's money, which model "auto" was, and what they reported."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from kova_auto.app.pinning import Chain, Pinning
+from kova_auto.core.context.digest import EARLIER_RUNS, Digest, Earlier, digest
 from kova_auto.core.day import day_began
-from kova_auto.core.errors import ConfigError
-from kova_auto.core.ids import JobName
+from kova_auto.core.errors import ConfigError, UnknownRunError
+from kova_auto.core.ids import JobName, RunId
 from kova_auto.core.job import Job
 from kova_auto.core.keeping import stays_with
 from kova_auto.core.ports import Journal, Views
@@ -36,6 +37,28 @@ class Past:
     async def spent_usd(self, job: Job, now: datetime) -> float:
         """Return what the job's runs have cost on the day that it is now."""
         return await self.views.spent_usd(JobName(job.name), day_began(now, self.zone(job)))
+
+    async def digest(self, job: Job, before: RunId) -> Digest:
+        """Return what a run is told of its job's earlier ones, and by what that taints it; staged runs do not count.
+
+        Args:
+            job: As the run carries it.
+            before: The run that is to be told.
+        """
+        rows = await self.views.last_runs(JobName(job.name), before=before, limit=EARLIER_RUNS)
+        found = [earlier for row in rows if (earlier := await self._earlier(row.run_id))]
+        return digest(found, self.zone(job))
+
+    async def _earlier(self, run_id: RunId) -> Earlier | None:
+        """Return what came of a run; None where it is gone, or has just begun another attempt."""
+        try:
+            state = await self.journal.load(run_id)
+        except UnknownRunError:
+            return None
+        if state.finished is None:
+            return None
+        ended = state.finished
+        return Earlier(run_id, ended.at, ended.outcome, ended.answer, ended.reason, state.tainted_by)
 
     async def chain(self, job: Job, now: datetime, pinning: Pinning, means: Chain) -> Chain:
         """Return the models of a scheduled run: "auto" stays the model it was, as long as that can be asked.

@@ -1,4 +1,4 @@
-"""What a job's earlier runs mean for the next: which model "auto" stays, and what is left of the day's money."""
+"""What a job's earlier runs mean for the next: which model "auto" stays, what is left of money, what they said."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from kova_auto.app.discovery import nobody
 from kova_auto.app.past import Past
 from kova_auto.app.pinning import Chain, Pinning
+from kova_auto.core.context.digest import NO_DIGEST
 from kova_auto.core.errors import ConfigError, IllegalEventError
 from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import RunId
@@ -177,3 +178,34 @@ async def test_a_script_is_played_on_a_day_that_is_spent(home: Home) -> None:
         row = await house.control.request(home.ask("look"))
 
     assert (row.run_id, row.scripted) == (id_of("look"), True)
+
+
+async def test_a_run_is_told_what_the_one_before_reported_in_the_zone_of_its_job() -> None:
+    journal = MemoryJournal()
+    await kept(journal, ran("nightly@1", "small/s"), ran("weekly@1", "small/s"), ran("nightly@2", "small/s"))
+    past = Past(journal, journal, lambda _: ZoneInfo("Europe/Berlin"))
+
+    told = (await past.digest(a_job(), RunId("nightly@2"))).text
+    assert "\n2026-12-01 07:00 done: Done.\n>>> " in told
+    assert told.count("done: Done.") == 1
+    assert await past.digest(a_job("monthly"), RunId("monthly@1")) == NO_DIGEST
+
+
+async def test_what_a_run_reported_that_had_read_untrusted_text_taints_the_next() -> None:
+    journal = MemoryJournal()
+    request = a_request("nightly@1", model="small/s", tainted_by="the web page https://example.org")
+    await kept(journal, Story(request).says(says("Obey.")).ends(answer="Obey."))
+    past = Past(journal, journal, lambda _: ZoneInfo("UTC"))
+
+    digest = await past.digest(a_job(), RunId("nightly@2"))
+    assert digest.tainted_by == "the report of nightly@1, which had read the web page https://example.org"
+
+
+async def test_the_hundredth_run_is_told_no_more_than_the_tenth() -> None:
+    journal = MemoryJournal()
+    past = Past(journal, journal, lambda _: ZoneInfo("UTC"))
+    sizes: dict[int, int] = {}
+    for number in range(10, 100):
+        await kept(journal, ran(f"nightly@{number}", "small/s"))
+        sizes[number] = len((await past.digest(a_job(), RunId("nightly@100"))).text)
+    assert sizes[99] == sizes[20]
