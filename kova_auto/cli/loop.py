@@ -3,33 +3,53 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
 
 from kova_auto.cli.ink import Ink
 from kova_auto.cli.output import DIM, GREEN, RED, YELLOW
 from kova_auto.cli.progress import spell_cost
-from kova_auto.core.approval.levels import Ruling
+from kova_auto.core.approval.levels import Decision, Ruling
 from kova_auto.core.delivery.notice import SCRIPTED
 from kova_auto.core.delivery.text import one_line
-from kova_auto.core.loop_view import Iteration, LoopAttempt, LoopCall, LoopView
+from kova_auto.core.loop.values import Interlude, Iteration, LoopApproval, LoopAttempt, LoopCall, LoopView
+from kova_auto.core.stop_reason import StopReason
 
-_NAME = 60
-_SENTENCE = 400
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+_NAME: Final = 60
+_SENTENCE: Final = 400
+_USUAL: Final = frozenset({StopReason.END, StopReason.TOOL_CALLS, None})
+_SAID: Final = {
+    Decision.ONCE: "allowed it once",
+    Decision.REMEMBER: "allowed it for good",
+    Decision.DENY: "refused it",
+}
+
+Part = tuple[tuple[float, float, float], Iterator[str]]
+"""Lines with their place: attempt, iteration, and what comes first of those that share both."""
 
 
-def loop_lines(view: LoopView, ink: Ink) -> Iterator[str]:
+def loop_lines(view: LoopView, zone: ZoneInfo, ink: Ink) -> Iterator[str]:
     """Yield the loop's lines."""
     scripted = f"  {ink(SCRIPTED, YELLOW)}" if view.scripted else ""
     yield f"run {ink(view.run_id, bold=True)}{scripted}"
-    begun = [*view.attempts]
-    for iteration in view.iterations:
-        while begun and begun[0].number <= iteration.attempt:
-            yield _attempt(begun.pop(0), ink)
-        yield from _iteration(iteration, ink)
-    yield from (_attempt(attempt, ink) for attempt in begun)
+    for _, lines in sorted(_parts(view, zone, ink), key=lambda part: part[0]):
+        yield from lines
     stopped = view.outcome.replace("_", " ") if view.outcome else view.execution
     yield f"└─ {ink(stopped, bold=True)}: {one_line(view.why, _SENTENCE)}"
     yield ink(f"   {view.ran_s:.1f} s · {view.tokens:,} tokens · {spell_cost(view.cost_usd)}", DIM)
+
+
+def _parts(view: LoopView, zone: ZoneInfo, ink: Ink) -> Iterable[Part]:
+    for attempt in view.attempts:
+        yield (attempt.number, 0, 0), iter((_attempt(attempt, ink),))
+    for interlude in view.interludes:
+        yield (interlude.attempt, interlude.before, 0), iter((_interlude(interlude, zone, ink),))
+    for iteration in view.iterations:
+        yield (iteration.attempt, iteration.number, 1), _iteration(iteration, zone, ink)
 
 
 def _attempt(attempt: LoopAttempt, ink: Ink) -> str:
@@ -40,25 +60,69 @@ def _attempt(attempt: LoopAttempt, ink: Ink) -> str:
     return f"{head}{when}, because {one_line(attempt.because, _SENTENCE)}"
 
 
-def _iteration(iteration: Iteration, ink: Ink) -> Iterator[str]:
-    used = f" · {iteration.tokens_in:,} in, {iteration.tokens_out:,} out · {spell_cost(iteration.cost_usd)}"
-    size = ink(f"  {iteration.took_s:.1f} s{used if iteration.tokens_in or iteration.tokens_out else ''}", DIM)
-    yield f"├─ {ink(f'iteration {iteration.number}', bold=True)}{size}"
+def _interlude(interlude: Interlude, zone: ZoneInfo, ink: Ink) -> str:
+    return f"│  {ink(_clock(interlude.at, zone), DIM)} {ink(one_line(interlude.text, _SENTENCE), YELLOW)}"
+
+
+def _iteration(iteration: Iteration, zone: ZoneInfo, ink: Ink) -> Iterator[str]:
+    yield f"├─ {ink(f'iteration {iteration.number}', bold=True)}{ink(f'  {_size(iteration)}', DIM)}"
+    for text in iteration.asides:
+        yield f"│    {ink('told besides', YELLOW)}: {one_line(text, _SENTENCE)}"
     for failure in iteration.failures:
         billed = f", {failure.tokens:,} tokens all the same" if failure.tokens else ""
         yield f"│    {ink('no reply', RED)} ({failure.error}{billed}): {one_line(failure.message, _SENTENCE)}"
     yield f"│    {ink.fit(iteration.intent, 5) or ('(said nothing)' if iteration.replied else '…')}"
+    if iteration.stop not in _USUAL:
+        yield f"│    {ink(f'the reply ended early: {iteration.stop}', YELLOW)}"
     for call in iteration.calls:
-        yield from _call(call, ink)
+        yield from _call(call, zone, ink)
 
 
-def _call(call: LoopCall, ink: Ink) -> Iterator[str]:
+def _size(iteration: Iteration) -> str:
+    """Return how long an iteration took, how much the model had before it, and what was used."""
+    about = "about " if iteration.context_estimated else ""
+    parts = [f"{iteration.took_s:.1f} s", f"{about}{iteration.context_tokens:,} tokens of context"]
+    if iteration.tokens_in or iteration.tokens_out:
+        cached = f" ({iteration.tokens_cached:,} cached)" if iteration.tokens_cached else ""
+        parts += [
+            f"{iteration.tokens_in:,} in{cached}, {iteration.tokens_out:,} out",
+            spell_cost(iteration.cost_usd),
+        ]
+    return " · ".join(parts)
+
+
+def _call(call: LoopCall, zone: ZoneInfo, ink: Ink) -> Iterator[str]:
     shown = call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments, ensure_ascii=False)
-    ruling = ink(call.ruling, GREEN if call.ruling is Ruling.ALLOW else YELLOW) if call.ruling else "not judged yet"
-    by = f", answered by {one_line(call.decided_by, _NAME)}" if call.decided_by else ""
-    asked = ink.fit(f"{call.tool} {shown}", len(call.ruling or "not judged yet") + len(call.rule) + len(by) + 10)
-    yield f"│    → {asked}  {ruling} {ink(call.rule, DIM)}{by}"
+    yield f"│    → {ink.fit(f'{call.tool} {shown}', 7)}"
+    yield f"│      {_verdict(call, ink)}"
+    if call.approval:
+        yield f"│      {_approval(call.approval, call.waited_s, zone)}"
     if call.status:
-        yield f"│    ← {call.status}: {ink.fit(call.result, len(call.status) + 9)}"
+        code = f", exit code {call.exit_code}" if call.exit_code else ""
+        took = f", {call.took_s:.1f} s" if call.took_s is not None else ""
+        head = f"{call.status}{code}{took}"
+        yield f"│    ← {head}: {ink.fit(call.result, len(head) + 9)}"
     for path in call.changed:
         yield f"│      wrote {one_line(path, _SENTENCE)}"
+
+
+def _verdict(call: LoopCall, ink: Ink) -> str:
+    if call.ruling is None:
+        return "not judged yet"
+    reason = f": {ink.fit(call.reason, len(call.ruling) + len(call.rule) + 11)}" if call.reason else ""
+    return f"{ink(call.ruling, GREEN if call.ruling is Ruling.ALLOW else YELLOW)}{reason}  {ink(call.rule, DIM)}"
+
+
+def _approval(approval: LoopApproval, waited_s: float | None, zone: ZoneInfo) -> str:
+    """Return who was asked when, and what was said."""
+    if approval.decision is None or approval.decided_at is None:
+        until = f", until {_clock(approval.expires_at, zone)}" if approval.expires_at else ""
+        return f"waits for a person since {_clock(approval.asked_at, zone)}{until}"
+    said = f"{one_line(approval.by, _NAME)} {_SAID[approval.decision]}"
+    changed = " with other arguments" if approval.changed else ""
+    note = f": {one_line(approval.note, _SENTENCE)}" if approval.note else ""
+    return f"{said}{changed} at {_clock(approval.decided_at, zone)}, after {waited_s or 0.0:.1f} s{note}"
+
+
+def _clock(instant: datetime, zone: ZoneInfo) -> str:
+    return instant.astimezone(zone).strftime("%Y-%m-%d %H:%M:%S")

@@ -14,7 +14,9 @@ from kova_auto.core.delivery.document import count
 from kova_auto.core.delivery.notice import SCRIPTED
 from kova_auto.core.delivery.text import clean, one_line
 from kova_auto.core.event import Event
-from kova_auto.core.loop_view import LoopAttempt, attempts_of, loop_view, why_it_stopped
+from kova_auto.core.loop.values import LoopAttempt
+from kova_auto.core.loop.view import attempts_of, loop_view
+from kova_auto.core.loop.why import why_it_stopped
 from kova_auto.core.run import RunState
 from kova_auto.core.usage import By, Used, report
 from kova_auto.core.view import DeliveryRow, RunRow, delivery_rows, run_row, usage_rows

@@ -26,7 +26,8 @@ from kova_auto.core.delivery.text import clean
 from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.event import Event
 from kova_auto.core.ids import RunId
-from kova_auto.core.loop_view import LoopView, loop_view
+from kova_auto.core.loop.values import LoopView
+from kova_auto.core.loop.view import loop_view, narrowed
 from kova_auto.core.replay import Replay
 from kova_auto.core.run import Execution, fold
 from kova_auto.core.schedule.zone import parse_zone
@@ -57,7 +58,9 @@ With --json each fact is one line, {"seq": its position, "event": {"kind": …, 
 _LOOP = f"""\
 Show a run as a loop, and why it stopped.
 
-Of each iteration: what it was trying to do, what it called, and what came back.
+Of each iteration: what it was trying to do, how much the model had before it, what it used and what that cost; each
+call with what was ruled and why, who answered for it, how long it took, and what came back. Times are running time:
+waiting for a person is apart.
 
 With --json: {", ".join(LoopView.model_fields)}.
 """
@@ -144,13 +147,21 @@ async def _tail(settings: Settings, run: str, *, as_json: bool) -> int:
 
 
 @app.command("loop", help=_LOOP)
-def loop(run: RunArgument, *, config: ConfigOption = None, json: JsonOption = False) -> None:
+def loop(
+    run: RunArgument,
+    *,
+    attempt: Annotated[int | None, typer.Option(min=1, help="Only this attempt.", show_default=False)] = None,
+    iteration: Annotated[int | None, typer.Option(min=1, help="Only this iteration.", show_default=False)] = None,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
     """Show one run's loop."""
-    view = loop_view(_events(settings_of(config), run))
+    settings = settings_of(config)
+    view = narrowed(loop_view(_events(settings, run)), attempt=attempt, iteration=iteration)
     if json:
         say_json(view.model_dump(mode="json"))
     else:
-        say("\n".join(loop_lines(view, ink())))
+        say("\n".join(loop_lines(view, parse_zone(settings.timezone), ink())))
 
 
 @app.command("replay", help=_REPLAY)

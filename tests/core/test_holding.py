@@ -30,7 +30,7 @@ from kova_auto.core.holding import (
 from kova_auto.core.ids import JobName, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.limits import running_s
-from kova_auto.core.loop_view import why_it_stopped
+from kova_auto.core.loop.why import why_it_stopped
 from kova_auto.core.run import Execution, RunState, apply, fold
 from kova_auto.core.step import next_step
 from kova_auto.core.steps import AssembleContext, AwaitWorkspace, Finish

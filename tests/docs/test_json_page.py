@@ -13,7 +13,15 @@ from kova_auto.app.control import Applied, Placed
 from kova_auto.core.approval.levels import Verdict
 from kova_auto.core.delivery.story import Story, Try
 from kova_auto.core.event import Event, Fact
-from kova_auto.core.loop_view import Iteration, LoopCall, LoopFailure, LoopView
+from kova_auto.core.loop.values import (
+    Interlude,
+    InterludeKind,
+    Iteration,
+    LoopApproval,
+    LoopCall,
+    LoopFailure,
+    LoopView,
+)
 from kova_auto.core.replay import Replay, ReplayedCall, ReplayedIteration
 from kova_auto.core.usage import UsageReport, Used
 from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow
@@ -28,6 +36,8 @@ MODELS: Sequence[tuple[str, type[BaseModel]]] = [
     ("`kova-auto runs apply`", Applied),
     ("An iteration", Iteration),
     ("A call", LoopCall),
+    ("The approval of a call", LoopApproval),
+    ("An interlude", Interlude),
     ("`kova-auto runs replay`", Replay),
     ("An iteration of a replay", ReplayedIteration),
     ("A call of a replay", ReplayedCall),
@@ -60,6 +70,11 @@ def test_each_table_has_the_names_of_its_model(heading: str, model: type[BaseMod
 def test_a_failure_of_an_iteration_has_the_names_that_are_said() -> None:
     said = next(row[1] for row in table(PAGE, "An iteration").body if bare(row[0]) == "failures")
     assert codes(said) == list(LoopFailure.model_fields)
+
+
+def test_each_kind_of_interlude_is_named() -> None:
+    said = next(row[1] for row in table(PAGE, "An interlude").body if bare(row[0]) == "kind")
+    assert codes(said) == [kind.value for kind in InterludeKind]
 
 
 def test_a_verdict_of_a_replay_has_the_names_that_are_said() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -93,14 +94,22 @@ def test_a_finished_run_can_be_followed_to_its_end(looked: Scene) -> None:
 
 def test_a_run_is_shown_as_a_loop(looked: Scene) -> None:
     lines = looked.run("runs", "loop", "last").stdout.splitlines()
-    assert [line for line in lines if line.startswith(("│    ", "└"))] == [
+    assert [re.sub(r"[\d.]+ s", "… s", line) for line in lines if line.startswith(("│    ", "└"))] == [
         "│    I look.",
-        '│    → read {"file_path": "notes.txt"}  allow level.read-only.read_inside',
-        "│    ← ok: 1 first line 2 second line",
+        '│    → read {"file_path": "notes.txt"}',
+        "│      allow: Reading in the workspace is allowed in this run.  level.read-only.read_inside",
+        "│    ← ok, … s: 1 first line 2 second line",
         "│    It says: first line",
         "└─ done: the model asked for nothing more and gave its answer",
     ]
     assert len(json.loads(looked.run("runs", "loop", "last", "--json").stdout)["iterations"]) == 2
+
+
+def test_one_iteration_is_shown_alone_and_one_that_is_not_there_is_named(looked: Scene) -> None:
+    shown = looked.run("runs", "loop", "last", "--iteration", "2")
+    assert ("I look." in shown.stdout, "It says: first line" in shown.stdout) == (False, True)
+    refused = looked.run("runs", "loop", "last", "--iteration", "3")
+    assert (refused.exit_code, "wanted an iteration from 1 to 2, found 3" in refused.stderr) == (2, True)
 
 
 def test_what_a_run_wrote_is_shown_and_taken_back(made: Scene) -> None:

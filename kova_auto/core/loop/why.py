@@ -1,0 +1,32 @@
+"""Say why a run has stopped, or what it is doing or waiting for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kova_auto.core.job import Outcome
+from kova_auto.core.retrying import said_ended
+from kova_auto.core.state import Execution, RunState
+
+_ENDS: Final = {
+    Outcome.DONE: "the model asked for nothing more and gave its answer",
+    Outcome.NOTHING_TO_REPORT: "the model found nothing to report",
+}
+
+
+def why_it_stopped(state: RunState) -> str:
+    """Return why a run has stopped, or what it is doing or waiting for, as a sentence."""
+    if state.finished:
+        return state.finished.reason or _ENDS.get(state.finished.outcome, f"it ended as {state.finished.outcome}")
+    if state.stop:
+        return f"it is being ended as {state.stop.outcome}: {state.stop.reason}"
+    for call_id in state.open_calls:
+        if state.calls[call_id].awaits_person:
+            return f"it waits for a person: call {call_id} ({state.calls[call_id].call.tool})"
+    if state.awaited:
+        return f"it waits for run {state.awaited.holder} of {state.awaited.job}, which has its workspace to itself"
+    if state.not_before and state.started_at is None:
+        because = said_ended(state.retried[-1]) if state.retried else ""
+        why = f", because {because}" if because else ""
+        return f"attempt {state.attempt} begins at {state.not_before:%Y-%m-%d %H:%M:%S} UTC{why}"
+    return "it has not begun" if state.execution is Execution.QUEUED else "it goes on"
