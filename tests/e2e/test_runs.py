@@ -94,7 +94,7 @@ def test_a_finished_run_can_be_followed_to_its_end(looked: Scene) -> None:
 
 def test_a_run_is_shown_as_a_loop(looked: Scene) -> None:
     lines = looked.run("runs", "loop", "last").stdout.splitlines()
-    assert [re.sub(r"[\d.]+ s", "… s", line) for line in lines if line.startswith(("│    ", "└"))] == [
+    assert [re.sub(r"\d+\.\d s", "… s", line) for line in lines if line.startswith(("│    ", "└"))] == [
         "│    I look.",
         '│    → read {"file_path": "notes.txt"}',
         "│      allow: Reading in the workspace is allowed in this run.  level.read-only.read_inside",
