@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 from kova_auto import __version__
 from kova_auto.app.answering import linked_by
 from kova_auto.app.archive import database_of
+from kova_auto.app.briefing import Briefings
 from kova_auto.app.checkpoints import RunCheckpoints
 from kova_auto.app.control import RunAsk, Status, Told
 from kova_auto.app.discovery import Discovery, nobody
@@ -114,7 +115,10 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
     permissions = permissions_of(settings, environ)
     pinning, loader = Pinning(providers, server), _loader(settings, vault)
     opening = Opening(clock, pinning, past, copies, permissions, loader, vault.learn)
-    world = _world(settings, store, vault, tooling, clock=clock, models=models, opening=opening, worker=worker)
+    briefings = Briefings(tooling.roots, places.home, vault.redact)
+    world = _world(
+        store, vault, tooling, clock=clock, models=models, opening=opening, briefings=briefings, worker=worker
+    )
     engine = Engine(world, bells)
     files: list[JobBook] = []
     desk = _Desk(settings, clock, clock.now(), opening, endpoints, courier, engine, files)
@@ -167,7 +171,6 @@ def _attempts(
 
 
 def _world(
-    settings: Settings,
     store: Store,
     vault: Vault,
     tooling: Tooling,
@@ -175,10 +178,9 @@ def _world(
     clock: SteadyClock,
     models: Models,
     opening: Opening,
+    briefings: Briefings,
     worker: str,
 ) -> World:
-    zone_of = _zones(settings)
-
     return World(
         clock=clock,
         journal=store.journal,
@@ -189,9 +191,10 @@ def _world(
         offers=opening.permissions.offers,
         learn=lambda state: vault.learn(state.job.env.values()),
         redact=vault.redact,
-        zone=lambda state: zone_of(state.job),
+        zone=lambda state: opening.past.zone(state.job),
         hindrance=lambda state: unproven(tooling.sandbox, policy_of_run(state)),
         prepare=opening.copies.prepare,
+        brief=briefings.of,
         tidy=opening.copies.tidy,
         worker=worker,
         system=f"{platform.system()} {platform.machine()}",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, Field
 
 from kova_auto.core.fact import Fact
 from kova_auto.core.fault import Fault
+from kova_auto.core.ids import BlobHash
 from kova_auto.core.message import ModelReply, Part, ToolCall, ToolSpec, Usage
+from kova_auto.core.source import Source
 
 
 class ContextAssembled(Fact):
@@ -16,6 +18,9 @@ class ContextAssembled(Fact):
 
     Attributes:
         notices: What the system prompt says of a workspace of the run's own.
+        sources: What was gathered for it besides the prompt, and what could not be.
+        reads: Content hash of each file that is shown whole, by absolute path.
+        taints: Untrusted text in it; empty where there is none.
     """
 
     kind: Literal["context_assembled"] = "context_assembled"
@@ -23,6 +28,9 @@ class ContextAssembled(Fact):
     prompt: tuple[Part, ...]
     tools: tuple[ToolSpec, ...]
     notices: tuple[str, ...] = ()
+    sources: tuple[Source, ...] = ()
+    reads: dict[str, BlobHash] = Field(default_factory=dict)
+    taints: str = ""
 
 
 class ModelCallStarted(Fact):

@@ -122,7 +122,8 @@ def _apply(state: RunState, event: Event) -> RunState:
         case ContextAssembled():
             if state.context:
                 raise refused(state, event, "its context is assembled")
-            return replace(state, context=event)
+            seen, tainted_by = {**state.seen, **event.reads}, state.tainted_by or event.taints
+            return replace(state, context=event, seen=seen, tainted_by=tainted_by)
         case ModelCallStarted():
             if state.calling or state.unsettled:
                 raise refused(state, event, "a call is open")

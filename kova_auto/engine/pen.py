@@ -91,8 +91,10 @@ class Pen:
         held, self._held = self._held, []
         taking, self._taking = self._taking, None
         if taking:
-            await self._take(taking, held)
-        elif held:
+            has_blobs = any(entry.blobs for entry in held)
+            await self._take(taking, () if has_blobs else held)
+            held = held if has_blobs else []
+        if held:
             await self._insist(held)
             self._bells.told(self.state.run_id)
 

@@ -11,6 +11,7 @@ from typing import assert_never
 from kova_auto.core.approval.adjudicate import adjudicate
 from kova_auto.core.approval.levels import Ruling, Verdict
 from kova_auto.core.approval.policy import policy_hash
+from kova_auto.core.context.briefing import Briefing, prompt_parts
 from kova_auto.core.context.outside import prompt_of
 from kova_auto.core.context.prompt import Surroundings, system_prompt
 from kova_auto.core.errors import ConfigError, JournalError
@@ -29,10 +30,7 @@ from kova_auto.core.event import (
 from kova_auto.core.fault import LASTING
 from kova_auto.core.ids import JobName
 from kova_auto.core.job import Outcome
-from kova_auto.core.message import (
-    TextPart,
-    told,
-)
+from kova_auto.core.message import told
 from kova_auto.core.retrying import BY_POLICY
 from kova_auto.core.run import RunState
 from kova_auto.core.settling import ARGUMENTS
@@ -104,7 +102,12 @@ async def _assemble(state: RunState, world: World) -> Entries:
         return
     try:
         notices = await world.prepare(state)
-        entry = Entry(_context(state, world, notices), waits=True)
+        brief = (await world.brief(state)).redacted(world.redact)
+        if brief.lacks:
+            entry = _unable(Outcome.BLOCKED, brief.lacks, world)
+        else:
+            context = _context(state, world, notices, brief)
+            entry = Entry(context, brief.blobs, waits=not brief.blobs)  # The first request reads them.
     except ConfigError as exc:
         entry = _unable(Outcome.FAILED, str(exc), world)
     yield entry
@@ -114,7 +117,7 @@ def _unable(outcome: Outcome, reason: str, world: World) -> Entry:
     return Entry(StopRequested(at=world.clock.now(), outcome=outcome, reason=world.redact(reason), by="service"))
 
 
-def _context(state: RunState, world: World, notices: tuple[str, ...]) -> ContextAssembled:
+def _context(state: RunState, world: World, notices: tuple[str, ...], brief: Briefing) -> ContextAssembled:
     request, scene = state.request, scene_of(state, world)
     place = Surroundings(
         workspace=request.workspace,
@@ -128,10 +131,13 @@ def _context(state: RunState, world: World, notices: tuple[str, ...]) -> Context
     prompt = world.redact(prompt_of(request))
     return ContextAssembled(
         at=scene.now,
-        system=system_prompt(state.job.mode, place, attended=request.level is not None),
-        prompt=(TextPart(text=prompt),),
+        system=system_prompt(state.job.mode, place, brief, attended=request.level is not None),
+        prompt=prompt_parts(prompt, brief),
         tools=world.toolbox.specs(scene, state.job.mode),
         notices=notices,
+        sources=brief.sources,
+        reads=dict(brief.reads),
+        taints=brief.taints,
     )
 
 

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from kova_auto.core.approval.policy import Policy
 from kova_auto.core.consent import Offer, Target
+from kova_auto.core.context.briefing import Briefing
 from kova_auto.core.ids import BlobHash
 from kova_auto.core.message import ToolCall
 from kova_auto.core.ports import Clock, Journal, Model, SteadyClock, Toolbox, Views
@@ -62,6 +63,7 @@ class World(Senses):
         hindrance: Says why a run must not begin here, as its job wants what this machine lacks; empty where it may.
         prepare: Makes the workspace of a run that works in its own, and says what the run is to know of it; raises
             ConfigError.
+        brief: Gathers what a run is shown besides its prompt, once its workspace is there; changes nothing.
         tidy: Removes that workspace, unless a person is to see what is in it: then it says what that is. Safe to call
             twice.
         worker: Name of this process in leases.
@@ -76,6 +78,7 @@ class World(Senses):
     zone: Callable[[RunState], ZoneInfo]
     hindrance: Callable[[RunState], Awaitable[str]]
     prepare: Callable[[RunState], Awaitable[tuple[str, ...]]]
+    brief: Callable[[RunState], Awaitable[Briefing]]
     tidy: Callable[[RunState], Awaitable[str]]
     worker: str
     system: str

@@ -8,6 +8,7 @@ from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 from kova_auto.core.consent import Offer
+from kova_auto.core.context.briefing import NOTHING, Briefing
 from kova_auto.core.event import Event
 from kova_auto.core.ids import RunId
 from kova_auto.core.job import Outcome
@@ -40,6 +41,7 @@ class Stage:
     lease: timedelta = LEASE
     hindrance: str = ""
     notices: tuple[str, ...] = ()
+    brief: Briefing = NOTHING
     kept: str = ""
     offer: Offer = field(default_factory=Offer)
     learned: list[str] = field(default_factory=list)
@@ -69,6 +71,7 @@ class Stage:
             zone=lambda _: ZoneInfo("UTC"),
             hindrance=self._hindrance,
             prepare=self._prepare,
+            brief=self._brief,
             tidy=self._tidy,
             worker=worker,
             system="Linux",
@@ -83,6 +86,9 @@ class Stage:
 
     async def _prepare(self, _: RunState) -> tuple[str, ...]:
         return self.notices
+
+    async def _brief(self, _: RunState) -> Briefing:
+        return self.brief
 
     async def _tidy(self, _: RunState) -> str:
         return self.kept

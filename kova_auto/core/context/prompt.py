@@ -14,6 +14,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from kova_auto.core.approval.levels import Mode
+from kova_auto.core.context.briefing import NOTHING, Briefing
 from kova_auto.core.errors import ConfigError
 
 IDENTITY = """\
@@ -61,9 +62,13 @@ class Surroundings:
     notices: tuple[str, ...] = ()
 
 
-def system_prompt(mode: Mode, place: Surroundings, *, attended: bool) -> str:
-    """Return the system prompt; two calls with equal arguments give equal bytes."""
-    parts = (IDENTITY, "" if attended else UNATTENDED, DISCIPLINE, MODES[mode], _facts(place))
+def system_prompt(mode: Mode, place: Surroundings, brief: Briefing = NOTHING, *, attended: bool) -> str:
+    """Return the system prompt; two calls with equal arguments give equal bytes.
+
+    Source: reference on Kova, 1.2: the order is an invariant.
+    """
+    ours = (IDENTITY, "" if attended else UNATTENDED, DISCIPLINE, MODES[mode])
+    parts = (*ours, *brief.passages, _facts(place))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -72,8 +77,8 @@ def _facts(place: Surroundings) -> str:
     lines = [f"Date: {local:%Y-%m-%d}, {local:%A}", f"Time zone: {place.zone.key}"]
     if place.scheduled_for:
         lines.append(f"Scheduled for: {place.scheduled_for.astimezone(place.zone).isoformat()}")
-    lines += [f"Model: {place.model}", f"System: {place.system}", f"Working directory: {place.workspace}"]
-    return "\n".join((*lines, *place.notices))
+    lines += [f"Model: {place.model}", f"System: {place.system}", *place.notices]
+    return "\n".join((*lines, f"Working directory: {place.workspace}"))
 
 
 def inputs_named(prompt: str) -> frozenset[str]:

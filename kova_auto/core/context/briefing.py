@@ -1,0 +1,91 @@
+"""Hold what a run is shown besides its prompt: passages of the system prompt, and what stands behind the prompt.
+
+What is gathered from files and tables, and how much of it, is decided where it is read. Here is only where each part
+goes: nothing that the author of the job did not write comes before our own words, or in front of the prompt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from kova_auto.core.ids import BlobHash
+from kova_auto.core.message import Part, TextPart
+from kova_auto.core.source import Source
+
+NOT_SHOWN: Final = "[{kind} {name} is not shown: {problem}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing:
+    """Hold what was gathered for a run; every text says itself what it is.
+
+    Attributes:
+        memory: Notes of earlier sessions.
+        digest: What earlier runs of the job came to.
+        servers: Servers that lend the run tools.
+        skills: Skills that it may read, by name and description.
+        instructions: AGENTS.md files.
+        behind: What stands behind the prompt: mentioned files, attachments.
+        sources: Each piece that was gathered, or was to be.
+        blobs: What `behind` points to.
+        reads: Content hash of each file that is shown whole, by absolute path.
+        taints: Untrusted text in all this, as `the web page https://…`; empty where there is none.
+        lacks: Why the run must not begin; empty where it may.
+    """
+
+    memory: str = ""
+    digest: str = ""
+    servers: str = ""
+    skills: str = ""
+    instructions: str = ""
+    behind: tuple[Part, ...] = ()
+    sources: tuple[Source, ...] = ()
+    blobs: tuple[bytes, ...] = ()
+    reads: Mapping[str, BlobHash] = field(default_factory=dict)
+    taints: str = ""
+    lacks: str = ""
+
+    @property
+    def passages(self) -> tuple[str, ...]:
+        """Return what the system prompt says of it, in its order; some may be empty."""
+        return (self.memory, self.digest, self.servers, self.skills, self.instructions)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Return a line for each piece that is not shown."""
+        return tuple(
+            NOT_SHOWN.format(kind=source.kind, name=source.name, problem=source.problem)
+            for source in self.sources
+            if source.problem
+        )
+
+    def redacted(self, redact: Callable[[str], str]) -> Briefing:
+        """Return it without the secrets that are known; blobs are no text and stay as they are."""
+        return replace(
+            self,
+            memory=redact(self.memory),
+            digest=redact(self.digest),
+            servers=redact(self.servers),
+            skills=redact(self.skills),
+            instructions=redact(self.instructions),
+            behind=tuple(
+                TextPart(text=redact(part.text)) if isinstance(part, TextPart) else part for part in self.behind
+            ),
+            sources=tuple(
+                source.model_copy(update={"name": redact(source.name), "problem": redact(source.problem)})
+                for source in self.sources
+            ),
+            taints=redact(self.taints),
+            lacks=redact(self.lacks),
+        )
+
+
+NOTHING: Final = Briefing()
+
+
+def prompt_parts(prompt: str, brief: Briefing) -> tuple[Part, ...]:
+    """Return what the model is asked: the prompt, what stands behind it, and what could not be shown."""
+    notices = (TextPart(text="\n".join(brief.notices)),) if brief.notices else ()
+    return (TextPart(text=prompt), *brief.behind, *notices)
