@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from random import Random
 
-from kova_auto.core.approval.levels import Decision, Ruling
+from kova_auto.core.approval.levels import Decision, Mode, Ruling
 from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.event import (
     ApprovalDecided,
@@ -16,12 +16,19 @@ from kova_auto.core.event import (
     CallFinished,
     CallStarted,
     ChangesSettled,
+    CheckResult,
+    ChecksFinished,
+    ChecksStarted,
     ClockMoved,
+    CompactionFailed,
+    CompactionStarted,
     ContextAssembled,
+    ContextCompacted,
     DeliveryFinished,
     DeliveryRequeued,
     DeliveryStarted,
     Event,
+    ModeEntered,
     ModelCallFailed,
     ModelCallStarted,
     Previous,
@@ -37,7 +44,7 @@ from kova_auto.core.event import (
 from kova_auto.core.fault import Fault
 from kova_auto.core.ids import CallId, RunId, blob_hash
 from kova_auto.core.job import Outcome
-from kova_auto.core.message import FileChange, ResultStatus, TextPart, Usage, told
+from kova_auto.core.message import FileChange, ResultStatus, TextPart, ToolResult, Usage, told
 from kova_auto.core.owed import Owed
 from kova_auto.core.retrying import BY_POLICY
 from kova_auto.core.run import RunState, apply
@@ -88,6 +95,7 @@ def candidates(state: RunState, now: datetime) -> Iterator[Event]:
     yield ClockMoved(at=now, ran_s=0.5)
     yield ContextAssembled(at=now, system="Be brief.", prompt=(TextPart(text="Look."),), tools=())
     yield from _about_model(state, now)
+    yield from _about_turn(state, now)
     for call_id in state.open_calls:
         yield from _about_call(call_id, now)
     for owed in state.deliveries.values():
@@ -119,6 +127,34 @@ def _about_model(state: RunState, now: datetime) -> Iterator[Event]:
     )
 
 
+def _about_turn(state: RunState, now: datetime) -> Iterator[Event]:
+    iteration = state.iteration
+    through, model = max(iteration - 1, state.first_reply), "test/model"
+    yield CompactionStarted(
+        at=now, iteration=iteration, through=through, model=model, reason="threshold", tokens=900, request_hash="hash"
+    )
+    yield CompactionFailed(
+        at=now, iteration=iteration, error="ModelUnavailable", message="busy", usage=Usage(input_tokens=10)
+    )
+    for asked in ("", model):
+        yield ContextCompacted(
+            at=now,
+            iteration=iteration,
+            through=through,
+            summary="It looked\0around.",
+            strategy="summary" if asked else "fresh",
+            reason="threshold",
+            tokens_before=900,
+            tokens_after=300,
+            model=asked,
+            usage=Usage(input_tokens=10, output_tokens=3, cost_usd=0.002) if asked else None,
+        )
+    for call_id in state.open_calls:
+        yield ModeEntered(at=now, mode=Mode.PLAN, call_id=call_id, system="Plan.", tools=())
+    yield ChecksStarted(at=now, iteration=iteration)
+    yield ChecksFinished(at=now, iteration=iteration, results=(CheckResult(command="true", exit_code=0),))
+
+
 def _about_call(call_id: CallId, now: datetime) -> Iterator[Event]:
     for ruling in Ruling:
         yield CallAdjudicated(at=now, call_id=call_id, verdict=ruled(ruling))
@@ -130,6 +166,8 @@ def _about_call(call_id: CallId, now: datetime) -> Iterator[Event]:
     yield WritePlanned(at=now, call_id=call_id, change=A_CHANGE)
     for status in ResultStatus:
         yield CallFinished(at=now, call_id=call_id, result=told(status, "so\0it was"))
+    entering = ToolResult(status=ResultStatus.OK, parts=(), enters=Mode.PLAN, plan="First, look.", criteria=("it is",))
+    yield CallFinished(at=now, call_id=call_id, result=entering)
 
 
 def _about_delivery(owed: Owed, now: datetime) -> Iterator[Event]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from kova_auto.core.event import ModelReplied
 from kova_auto.core.ids import CallId
-from kova_auto.core.message import ImagePart, Part, TextPart
+from kova_auto.core.message import AssistantMessage, ImagePart, Message, Part, TextPart
 from kova_auto.core.state import RunState
 
 CHARS: Final = 4
@@ -32,8 +33,8 @@ def tokens_of(parts: Iterable[Part]) -> int:
 def next_input(state: RunState) -> int:
     """Return roughly how many tokens the next request of this attempt has."""
     replies = state.replies[state.first_reply :]
-    if not replies or not replies[-1].reply.usage.input_tokens:
-        return _from_the_start(state)
+    if not replies or not replies[-1].reply.usage.input_tokens or _is_folded_anew(state):
+        return from_the_start(state)
     usage = replies[-1].reply.usage
     told = sum(_told(state, call) for call in state.open_calls)
     return usage.input_tokens + usage.output_tokens + told
@@ -56,13 +57,40 @@ def _told(state: RunState, call_id: CallId) -> int:
     return tokens_of(result.parts) if result else 0
 
 
-def _from_the_start(state: RunState) -> int:
+def _is_folded_anew(state: RunState) -> bool:
+    """Say whether no request was counted since older replies were folded."""
+    return bool(state.compactions) and state.compactions[-1].iteration == state.iteration
+
+
+def fixed(state: RunState) -> int:
+    """Return roughly how many tokens are in every request of this attempt: system prompt, tools, and prompt."""
     context = state.context
     if context is None:
         return 0
     chars = len(context.system) + sum([spec.chars for spec in context.tools])
-    said = 0
-    for reply in state.replies[state.first_reply :]:
-        said += -(-len(reply.reply.text) // CHARS)
-        said += sum(-(-len(repr(call.args)) // CHARS) + _told(state, call.id) for call in reply.calls)
-    return -(-chars // CHARS) + tokens_of(context.prompt) + said
+    return -(-chars // CHARS) + tokens_of(context.prompt)
+
+
+def from_the_start(state: RunState) -> int:
+    """Return roughly how many tokens the next request has, by its characters alone."""
+    if state.context is None:
+        return 0
+    if state.compactions:
+        said = tokens_of((TextPart(text=state.compactions[-1].summary),))
+    else:
+        said = sum(tokens_of_message(message) for message in state.context.history)
+    return fixed(state) + said + sum(tokens_of_reply(state, reply) for reply in state.shown)
+
+
+def tokens_of_message(message: Message) -> int:
+    """Return roughly how many tokens a message is."""
+    if not isinstance(message, AssistantMessage):
+        return tokens_of(message.parts)
+    return -(-len(message.text) // CHARS) + sum(-(-len(repr(call.args)) // CHARS) for call in message.calls)
+
+
+def tokens_of_reply(state: RunState, reply: ModelReplied) -> int:
+    """Return roughly how many tokens a reply is, with the results of its calls and what was told before it."""
+    told = state.asides.get(reply.iteration, ())
+    said = -(-len(reply.reply.text) // CHARS) + tokens_of(TextPart(text=text) for text in told) * bool(told)
+    return said + sum(-(-len(repr(call.args)) // CHARS) + _told(state, call.id) for call in reply.calls)

@@ -21,9 +21,18 @@ from kova_auto.core.fact import Fact
 from kova_auto.core.fault import Fault
 from kova_auto.core.ids import BlobHash, RunId, blob_hash
 from kova_auto.core.job import Job, Outcome
-from kova_auto.core.model_facts import ContextAssembled, ModelCallFailed, ModelCallStarted, ModelReplied
+from kova_auto.core.model_facts import (
+    CompactionFailed,
+    CompactionStarted,
+    ContextAssembled,
+    ContextCompacted,
+    ModelCallFailed,
+    ModelCallStarted,
+    ModelReplied,
+)
 from kova_auto.core.pin import ModelPin
 from kova_auto.core.telling import DeliveryFinished, DeliveryRequeued, DeliveryStarted
+from kova_auto.core.turn_facts import CheckResult, ChecksFinished, ChecksStarted, ModeEntered
 from kova_auto.core.value import Value
 from kova_auto.core.workspace import ChangesSettled, WorkspaceAwaited
 
@@ -35,13 +44,20 @@ __all__ = [
     "CallFinished",
     "CallStarted",
     "ChangesSettled",
+    "CheckResult",
+    "ChecksFinished",
+    "ChecksStarted",
     "ClockMoved",
+    "CompactionFailed",
+    "CompactionStarted",
     "ContextAssembled",
+    "ContextCompacted",
     "DeliveryFinished",
     "DeliveryRequeued",
     "DeliveryStarted",
     "Event",
     "Fact",
+    "ModeEntered",
     "ModelCallFailed",
     "ModelCallStarted",
     "ModelReplied",
@@ -88,6 +104,7 @@ class RunRequested(Fact):
         user: Standing decisions of the user's own permission file, as they were then.
         remembered: The same of this machine, for this workspace.
         tainted_by: Untrusted text behind what the run was given; empty where there is none.
+        continues: The run whose session goes on with this one; None where it begins one.
     """
 
     kind: Literal["run_requested"] = "run_requested"
@@ -110,6 +127,7 @@ class RunRequested(Fact):
     user: Standing = Standing()
     remembered: Standing = Standing()
     tainted_by: str = ""
+    continues: RunId | None = None
 
 
 class RunAcquired(Fact):
@@ -210,6 +228,12 @@ Event = (
     | ModelCallStarted
     | ModelReplied
     | ModelCallFailed
+    | CompactionStarted
+    | CompactionFailed
+    | ContextCompacted
+    | ModeEntered
+    | ChecksStarted
+    | ChecksFinished
     | CallAdjudicated
     | ApprovalRequested
     | ApprovalDecided

@@ -84,6 +84,9 @@ class ToolResult(Value):
         todo: The whole list after the call, for the todo tool.
         concludes: Outcome that the call gives the run, as `nothing_to_report`.
         taints: Untrusted text that the model reads in it, as `the web page https://…`; empty where there is none.
+        plan: The whole plan after the call, for the tool that writes it.
+        criteria: By which the goal is judged from here on, for the tool that proposes them.
+        enters: Mode in which the run goes on; empty where that stays as it is.
     """
 
     status: ResultStatus
@@ -95,6 +98,9 @@ class ToolResult(Value):
     todo: tuple[dict[str, JsonValue], ...] | None = None
     concludes: str | None = None
     taints: str = ""
+    plan: str | None = None
+    criteria: tuple[str, ...] | None = None
+    enters: str = ""
 
     @property
     def text(self) -> str:

@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, Field
 from kova_auto.core.fact import Fact
 from kova_auto.core.fault import Fault
 from kova_auto.core.ids import BlobHash
-from kova_auto.core.message import ModelReply, Part, ToolCall, ToolSpec, Usage
+from kova_auto.core.message import Message, ModelReply, Part, ToolCall, ToolSpec, Usage
 from kova_auto.core.source import Source
 
 
@@ -21,6 +21,7 @@ class ContextAssembled(Fact):
         sources: What was gathered for it besides the prompt, and what could not be.
         reads: Content hash of each file that is shown whole, by absolute path.
         taints: Untrusted text in it; empty where there is none.
+        history: What was said in the run that this one continues, oldest first.
     """
 
     kind: Literal["context_assembled"] = "context_assembled"
@@ -31,6 +32,7 @@ class ContextAssembled(Fact):
     sources: tuple[Source, ...] = ()
     reads: dict[str, BlobHash] = Field(default_factory=dict)
     taints: str = ""
+    history: tuple[Message, ...] = ()
 
 
 class ModelCallStarted(Fact):
@@ -40,6 +42,7 @@ class ModelCallStarted(Fact):
         max_output_tokens: What the reply was bounded to, so that no ceiling is passed; None where nothing bounds it.
         asides: What the model is told before this reply, behind everything else.
         hurries: It is told to come to an end.
+        repairs: What of its answer is to be put right, `schema` or `checks`; empty where nothing is.
     """
 
     kind: Literal["model_call_started"] = "model_call_started"
@@ -49,6 +52,7 @@ class ModelCallStarted(Fact):
     max_output_tokens: int | None = None
     asides: tuple[str, ...] = ()
     hurries: bool = False
+    repairs: Literal["", "schema", "checks"] = ""
 
 
 class ModelReplied(Fact):
@@ -81,4 +85,66 @@ class ModelCallFailed(Fact):
     fault: Fault | None = None
     status: int | None = None
     request_id: str = ""
+    usage: Usage | None = None
+
+
+class CompactionStarted(Fact):
+    """Announce that a model is asked to sum up the older iterations.
+
+    Attributes:
+        iteration: Replies that the run has had.
+        through: The last of them that is folded; 0 where only the history is.
+        tokens: Of the request that would be made without it, roughly.
+    """
+
+    kind: Literal["compaction_started"] = "compaction_started"
+    iteration: int
+    through: int
+    model: str
+    reason: Literal["threshold", "overflow"]
+    tokens: int
+    request_hash: str
+    max_output_tokens: int | None = None
+
+
+class CompactionFailed(Fact):
+    """Say why there is no summary, and when the next attempt may be made (None: now, with less, or without a model).
+
+    Attributes:
+        usage: What was used all the same, with its cost.
+    """
+
+    kind: Literal["compaction_failed"] = "compaction_failed"
+    iteration: int
+    error: str
+    message: str
+    retry_at: AwareDatetime | None = None
+    fault: Fault | None = None
+    usage: Usage | None = None
+
+
+class ContextCompacted(Fact):
+    """Put one text in the place of the older iterations; the journal keeps them.
+
+    Attributes:
+        iteration: Replies that the run has had.
+        through: The last of them that the text stands for; later ones stay as they are.
+        summary: What the model is shown in their place, whole.
+        strategy: `summary` of a model; `trimmed`, of a part of what was said; `fresh`, without a model.
+        tokens_before: Of the request that would have been made, roughly.
+        tokens_after: Of the request that is made now, roughly.
+        restored: What the model's summary had lost, and was appended: objectives, paths.
+        model: Empty where none was asked.
+    """
+
+    kind: Literal["context_compacted"] = "context_compacted"
+    iteration: int
+    through: int
+    summary: str
+    strategy: Literal["summary", "trimmed", "fresh"]
+    reason: Literal["threshold", "overflow"]
+    tokens_before: int
+    tokens_after: int
+    restored: tuple[str, ...] = ()
+    model: str = ""
     usage: Usage | None = None

@@ -19,12 +19,18 @@ from kova_auto.core.event import (
     CallFinished,
     CallStarted,
     ChangesSettled,
+    ChecksFinished,
+    ChecksStarted,
     ClockMoved,
+    CompactionFailed,
+    CompactionStarted,
     ContextAssembled,
+    ContextCompacted,
     DeliveryFinished,
     DeliveryRequeued,
     DeliveryStarted,
     Event,
+    ModeEntered,
     ModelCallFailed,
     ModelCallStarted,
     ModelReplied,
@@ -41,7 +47,8 @@ from kova_auto.core.holding import no_wait, unsettleable, wants_workspace
 from kova_auto.core.message import ResultStatus
 from kova_auto.core.owed import Cause, for_outcome, for_unreached
 from kova_auto.core.run_calls import about_call
-from kova_auto.core.run_models import asking_model, model_failed, model_replied
+from kova_auto.core.run_models import about_model
+from kova_auto.core.run_turns import about_turn
 from kova_auto.core.state import CallState, Execution, RunState, Spent, opened, refused, replace
 
 __all__ = ["CallState", "Execution", "RunState", "Spent", "apply", "fold", "opened"]
@@ -119,21 +126,17 @@ def _apply(state: RunState, event: Event) -> RunState:
             raise refused(state, event, "the run has finished")
         case ClockMoved():
             return state
-        case ContextAssembled():
-            if state.context:
-                raise refused(state, event, "its context is assembled")
-            seen, tainted_by = {**state.seen, **event.reads}, state.tainted_by or event.taints
-            return replace(state, context=event, seen=seen, tainted_by=tainted_by)
-        case ModelCallStarted():
-            if state.calling or state.unsettled:
-                raise refused(state, event, "a call is open")
-            return asking_model(state, event)
-        case ModelReplied():
-            return model_replied(state, event)
-        case ModelCallFailed():
-            if not state.calling:
-                raise refused(state, event, "no model call is open")
-            return model_failed(state, event)
+        case ContextAssembled() | ModelCallStarted() | ModelReplied() | ModelCallFailed():
+            return about_model(state, event)
+        case (
+            CompactionStarted()
+            | CompactionFailed()
+            | ContextCompacted()
+            | ModeEntered()
+            | ChecksStarted()
+            | ChecksFinished()
+        ):
+            return about_turn(state, event)
         case (
             CallAdjudicated()
             | ApprovalRequested()
@@ -165,7 +168,16 @@ def _acquired(state: RunState, event: RunAcquired) -> RunState:
     }
     started = state.started_at or event.at
     deaths = state.deaths + event.lease_broken
-    taken = replace(state, epoch=event.epoch, calls=calls, calling=None, started_at=started, deaths=deaths)
+    taken = replace(
+        state,
+        epoch=event.epoch,
+        calls=calls,
+        calling=None,
+        compacting=None,
+        checking=None,
+        started_at=started,
+        deaths=deaths,
+    )
     return replace(taken, holds=state.holds or wants_workspace(state), awaited=None)
 
 
@@ -179,7 +191,16 @@ def _finished(state: RunState, event: RunFinished) -> RunState:
     if state.unsettled:
         raise refused(state, event, "a call has no result yet")
     owed = for_outcome(state.request, state.seq + 1, event)
-    ended = replace(state, finished=event, finished_at=event.at, calling=None, holds=False, awaited=None)
+    ended = replace(
+        state,
+        finished=event,
+        finished_at=event.at,
+        calling=None,
+        compacting=None,
+        checking=None,
+        holds=False,
+        awaited=None,
+    )
     return replace(ended, deliveries={**state.deliveries, **owed})
 
 

@@ -108,6 +108,8 @@ def _call_finished(state: RunState, event: CallFinished) -> RunState:
         done,
         seen=seen,
         todo=result.todo if result.todo is not None else state.todo,
+        plan=result.plan if result.plan is not None else state.plan,
+        criteria=result.criteria if result.criteria is not None else state.criteria,
         concludes=result.concludes or state.concludes,
         tainted_by=state.tainted_by or result.taints,
         settled_seq=state.seq + 1,

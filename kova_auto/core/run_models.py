@@ -2,14 +2,46 @@
 
 from __future__ import annotations
 
-from kova_auto.core.event import ModelCallFailed, ModelCallStarted, ModelReplied
+from typing import assert_never
+
+from kova_auto.core.event import (
+    CompactionFailed,
+    ContextAssembled,
+    ContextCompacted,
+    ModelCallFailed,
+    ModelCallStarted,
+    ModelReplied,
+)
 from kova_auto.core.fault import BUSY
 from kova_auto.core.message import Usage
 from kova_auto.core.state import CallState, RunState, Spent, refused, replace
 
+AboutModel = ContextAssembled | ModelCallStarted | ModelReplied | ModelCallFailed
 
-def asking_model(state: RunState, event: ModelCallStarted) -> RunState:
-    """Return the state in which a model is being asked."""
+
+def about_model(state: RunState, event: AboutModel) -> RunState:
+    """Return the state after a fact about its model; raise IllegalEventError where it cannot follow."""
+    match event:
+        case ContextAssembled():
+            if state.context:
+                raise refused(state, event, "its context is assembled")
+            seen, tainted_by = {**state.seen, **event.reads}, state.tainted_by or event.taints
+            return replace(state, context=event, seen=seen, tainted_by=tainted_by)
+        case ModelCallStarted():
+            if state.calling or state.unsettled or state.compacting or state.checking:
+                raise refused(state, event, "a call is open")
+            return _asking(state, event)
+        case ModelReplied():
+            return _replied(state, event)
+        case ModelCallFailed():
+            if not state.calling:
+                raise refused(state, event, "no model call is open")
+            return _failed(state, event)
+        case _:
+            assert_never(event)
+
+
+def _asking(state: RunState, event: ModelCallStarted) -> RunState:
     takes_over = state.asked not in ("", event.model)
     asides = {**state.asides, event.iteration: event.asides} if event.asides else state.asides
     return replace(
@@ -21,13 +53,13 @@ def asking_model(state: RunState, event: ModelCallStarted) -> RunState:
         asides=asides,
         hurried=state.hurried or event.hurries,
         model_calls=state.model_calls + 1,
+        repaired=state.repaired | {event.repairs} if event.repairs else state.repaired,
     )
 
 
-def model_failed(state: RunState, event: ModelCallFailed) -> RunState:
-    """Return the state after a call that gave no reply."""
+def _failed(state: RunState, event: ModelCallFailed) -> RunState:
     busy = event.fault in BUSY
-    spent = _with_spent(state, event, event.usage) if event.usage else state
+    spent = with_spent(state, event, event.usage, state.asked) if event.usage else state
     return replace(
         spent,
         calling=None,
@@ -37,21 +69,26 @@ def model_failed(state: RunState, event: ModelCallFailed) -> RunState:
     )
 
 
-def _with_spent(state: RunState, event: ModelReplied | ModelCallFailed, usage: Usage) -> RunState:
+def with_spent(
+    state: RunState,
+    event: ModelReplied | ModelCallFailed | CompactionFailed | ContextCompacted,
+    usage: Usage,
+    model: str,
+) -> RunState:
+    """Return the state with what a call of a model has used."""
     used = Spent(
         seq=state.seq + 1,
         at=event.at,
         attempt=state.attempt,
         iteration=event.iteration,
-        model=state.asked,
+        model=model,
         usage=usage,
-        failed=isinstance(event, ModelCallFailed),
+        failed=isinstance(event, ModelCallFailed | CompactionFailed),
     )
     return replace(state, spent=(*state.spent, used), usage=state.usage.plus(usage))
 
 
-def model_replied(state: RunState, event: ModelReplied) -> RunState:
-    """Return the state with one more reply; raise IllegalEventError where it cannot follow."""
+def _replied(state: RunState, event: ModelReplied) -> RunState:
     if not state.calling:
         raise refused(state, event, "no model call is open")
     if event.iteration != state.iteration + 1:
@@ -60,7 +97,7 @@ def model_replied(state: RunState, event: ModelReplied) -> RunState:
     if len(added) < len(event.calls) or added.keys() & state.calls.keys():
         raise refused(state, event, "two calls have one id")
     return replace(
-        _with_spent(state, event, event.reply.usage),
+        with_spent(state, event, event.reply.usage, state.asked),
         calling=None,
         failures=0,
         failure=None,

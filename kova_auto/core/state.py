@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic import JsonValue
 
-from kova_auto.core.approval.levels import Decision, Ruling, Verdict
+from kova_auto.core.approval.levels import Decision, Mode, Ruling, Verdict
 from kova_auto.core.consent import Standing
 from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.event import (
@@ -20,8 +20,14 @@ from kova_auto.core.event import (
     ApprovalRequested,
     CallStarted,
     ChangesSettled,
+    ChecksFinished,
+    ChecksStarted,
+    CompactionFailed,
+    CompactionStarted,
     ContextAssembled,
+    ContextCompacted,
     Event,
+    ModeEntered,
     ModelCallFailed,
     ModelCallStarted,
     ModelReplied,
@@ -137,6 +143,15 @@ class RunState:
         tainted_by: The first untrusted text that the model has read; empty where there is none.
         refused: How often each call was refused in this attempt, by its tool and arguments.
         seen: Content hash of each file as the model last read or wrote it.
+        compacting: A summary is being asked for.
+        compactions: Of this attempt, oldest first; the newest says what the model is shown in place of older replies.
+        unsummed: Attempts at a summary that failed since the last compaction, oldest first.
+        entered: The mode that the run went on in, where that is not its job's.
+        plan: As it was last written; empty where there is none.
+        criteria: By which the goal is judged, as the model proposed them; None where it proposed none.
+        checking: Its answer is being checked.
+        checked: What the newest checks came to.
+        repaired: What of its answer the model was told to put right.
         holds: It has its workspace to itself, until it has finished.
         awaited: Who has that workspace instead, while this run waits for it.
         settled: What became of what it left in a copy or a worktree, once somebody has decided.
@@ -175,6 +190,15 @@ class RunState:
     concludes: str | None = None
     seen: Mapping[str, BlobHash] = field(default_factory=dict)
     todo: tuple[dict[str, JsonValue], ...] = ()
+    compacting: CompactionStarted | None = None
+    compactions: tuple[ContextCompacted, ...] = ()
+    unsummed: tuple[CompactionFailed, ...] = ()
+    entered: ModeEntered | None = None
+    plan: str = ""
+    criteria: tuple[str, ...] | None = None
+    checking: ChecksStarted | None = None
+    checked: ChecksFinished | None = None
+    repaired: frozenset[str] = frozenset()
     stop: StopRequested | None = None
     finished: RunFinished | None = None
     finished_at: datetime | None = None
@@ -193,6 +217,17 @@ class RunState:
     def job(self) -> Job:
         """Return the job as it was when the run was opened."""
         return self.request.job
+
+    @property
+    def mode(self) -> Mode:
+        """Return the mode that the run is in."""
+        return self.entered.mode if self.entered else self.request.job.mode
+
+    @property
+    def shown(self) -> tuple[ModelReplied, ...]:
+        """Return the replies of this attempt that the model is shown as they were."""
+        first = self.compactions[-1].through if self.compactions else self.first_reply
+        return self.replies[max(first, self.first_reply) :]
 
     @property
     def iteration(self) -> int:

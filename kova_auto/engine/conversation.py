@@ -23,15 +23,21 @@ from kova_auto.core.steps import CallModel
 def conversation(state: RunState) -> tuple[Message, ...]:
     """Return what has been said in this attempt: each reply, then one result for each of its calls, in its order.
 
-    What we told the model besides stands before the reply that followed.
+    What we told the model besides stands before the reply that followed. Where older replies were folded, one text
+    stands for them, and for what was said in the run that this one continues.
     """
-    if state.context is None:
+    context = state.context
+    if context is None:
         return ()
-    return (UserMessage(parts=state.context.prompt), *_exchanges(state))
+    prompt = UserMessage(parts=context.prompt)
+    if not state.compactions:
+        return (*context.history, prompt, *_exchanges(state))
+    folded = UserMessage(parts=(TextPart(text=state.compactions[-1].summary),))
+    return (prompt, folded, *_exchanges(state))
 
 
 def _exchanges(state: RunState) -> Iterator[Message]:
-    for reply in state.replies[state.first_reply :]:
+    for reply in state.shown:
         yield from _aside(state, reply.iteration)
         yield AssistantMessage(text=reply.reply.text, calls=reply.calls, raw=reply.reply.raw)
         for call in reply.calls:
