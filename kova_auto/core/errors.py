@@ -12,6 +12,7 @@ from kova_auto.core.fault import Fault
 
 if TYPE_CHECKING:
     from kova_auto.core.message import Usage
+    from kova_auto.core.wording import Sent
 
 
 class KovaError(Exception):
@@ -100,6 +101,8 @@ class ModelError(KovaError):
         self.retry_after_s, self.status, self.request_id = retry_after_s, status, request_id
         self.spent: Usage | None = None
         """What was used until it failed, where the provider had said it: failed calls are billed too."""
+        self.sent: tuple[Sent, ...] = ()
+        """The bodies that were sent, each with its wording."""
 
 
 class ModelUnavailableError(ModelError):

@@ -11,6 +11,7 @@ from pydantic import Field, JsonValue
 from kova_auto.core.ids import BlobHash, CallId, blob_hash
 from kova_auto.core.stop_reason import StopReason
 from kova_auto.core.value import Value
+from kova_auto.core.wording import Sent
 
 
 class TextPart(Value):
@@ -262,10 +263,15 @@ class CallDelta(Value):
 
 
 class ReplyDone(Value):
-    """End a stream with the whole reply."""
+    """End a stream with the whole reply.
+
+    Attributes:
+        sent: The bodies with which it was asked for, in their order, each with its wording.
+    """
 
     kind: Literal["done"] = "done"
     reply: ModelReply
+    sent: tuple[Sent, ...] = ()
 
 
 ModelChunk = TextDelta | ReasoningDelta | CallDelta | ReplyDone

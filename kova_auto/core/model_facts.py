@@ -11,6 +11,7 @@ from kova_auto.core.fault import Fault
 from kova_auto.core.ids import BlobHash
 from kova_auto.core.message import Message, ModelReply, Part, ToolCall, ToolSpec, Usage
 from kova_auto.core.source import Source
+from kova_auto.core.wording import Sent
 
 
 class ContextAssembled(Fact):
@@ -56,12 +57,19 @@ class ModelCallStarted(Fact):
 
 
 class ModelReplied(Fact):
-    """Hold a whole reply and the calls under the ids they have in this run."""
+    """Hold a whole reply and the calls under the ids they have in this run.
+
+    Attributes:
+        first_at: When the first piece of it arrived; None where it came whole, or in an old journal.
+        sent: The bodies with which it was asked for; empty where nothing is sent, and in an old journal.
+    """
 
     kind: Literal["model_replied"] = "model_replied"
     iteration: int
     reply: ModelReply
     calls: tuple[ToolCall, ...] = ()
+    first_at: AwareDatetime | None = None
+    sent: tuple[Sent, ...] = ()
 
 
 class ModelCallFailed(Fact):
@@ -73,6 +81,7 @@ class ModelCallFailed(Fact):
         status: Of the provider's HTTP answer.
         request_id: What the provider calls the request.
         usage: What was used all the same, with its cost.
+        sent: As of a reply.
     """
 
     kind: Literal["model_call_failed"] = "model_call_failed"
@@ -86,6 +95,7 @@ class ModelCallFailed(Fact):
     status: int | None = None
     request_id: str = ""
     usage: Usage | None = None
+    sent: tuple[Sent, ...] = ()
 
 
 class CompactionStarted(Fact):

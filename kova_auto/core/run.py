@@ -236,6 +236,7 @@ def _retried(state: RunState, event: RunRetried) -> RunState:
         model_calls=state.model_calls,
         usage=state.usage,
         spent=state.spent,
+        wordings=state.wordings,
         not_before=event.not_before,
         holds=state.holds,
         deliveries=state.deliveries,

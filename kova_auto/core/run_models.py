@@ -15,6 +15,7 @@ from kova_auto.core.event import (
 from kova_auto.core.fault import BUSY
 from kova_auto.core.message import Usage
 from kova_auto.core.state import CallState, RunState, Spent, refused, replace
+from kova_auto.core.wording import newest
 
 AboutModel = ContextAssembled | ModelCallStarted | ModelReplied | ModelCallFailed
 
@@ -66,6 +67,7 @@ def _failed(state: RunState, event: ModelCallFailed) -> RunState:
         failure=event,
         failures=state.failures + 1,
         failed={**state.failed, busy: state.failed.get(busy, 0) + 1},
+        wordings=newest(state.wordings, state.asked, event.sent),
     )
 
 
@@ -104,4 +106,5 @@ def _replied(state: RunState, event: ModelReplied) -> RunState:
         replies=(*state.replies, event),
         calls={**state.calls, **added},
         open_calls=tuple(added),
+        wordings=newest(state.wordings, state.asked, event.sent),
     )

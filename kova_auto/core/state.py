@@ -45,6 +45,7 @@ from kova_auto.core.job import Job
 from kova_auto.core.message import ToolCall, ToolResult, Usage
 from kova_auto.core.owed import Owed, undelivered
 from kova_auto.core.pin import ModelPin
+from kova_auto.core.wording import Wording
 
 NO_USAGE = Usage(cost_usd=0.0)
 NOTHING_REMEMBERED = Standing()
@@ -136,6 +137,7 @@ class RunState:
         asides: What the model was told before replies of this attempt, by the iteration that follows.
         hurried: In this attempt it was told to come to an end.
         spent: What every call of a model has used, those that failed included.
+        wordings: How requests to each model are put into its provider's words, as far as that is known.
         day_before_usd: What the job had cost on its day before all that is `charged`.
         deaths: Workers lost in a row without a call having been finished; one that was cut off is not.
         ran_s: Running time of this attempt, seconds; suspended and dead stretches do not count.
@@ -182,6 +184,7 @@ class RunState:
     asides: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     hurried: bool = False
     spent: tuple[Spent, ...] = ()
+    wordings: Mapping[str, Wording] = field(default_factory=dict)
     day_before_usd: float = 0.0
     denials: int = 0
     refused: Mapping[str, int] = field(default_factory=dict)

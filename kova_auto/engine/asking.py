@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import datetime
 
 from pydantic import JsonValue
 
@@ -26,6 +28,7 @@ from kova_auto.core.patience import LONGEST_S, again_at
 from kova_auto.core.price import cost_usd
 from kova_auto.core.run import RunState
 from kova_auto.core.steps import CallModel
+from kova_auto.core.wording import Sent, said_once
 from kova_auto.engine.conversation import conversation, images_of, request_hash, request_of
 from kova_auto.engine.entry import Entries, Entry
 from kova_auto.engine.world import Senses
@@ -48,12 +51,29 @@ async def call_model(step: CallModel, state: RunState, senses: Senses) -> Entrie
             hurries=aside.hurries,
         )
     )
-    partial: list[str] = []
+    heard = _Heard()
     try:
-        reply = await _reply(request, step.model, state, senses, partial)
+        done = await _reply(request, step.model, state, senses, heard)
     except (ModelError, ConfigError) as exc:
-        yield Entry(_failed(exc, "".join(partial), step, state, senses))
+        yield Entry(_failed(exc, "".join(heard.partial), step, state, senses))
         return
+    yield Entry(_replied(done, heard, step, state, senses), waits=True)  # What follows is there at once, as a rule.
+
+
+@dataclass
+class _Heard:
+    """Hold what has come of a reply so far.
+
+    Attributes:
+        first_at: When the first piece came, unless it is the whole.
+    """
+
+    partial: list[str] = field(default_factory=list)
+    first_at: datetime | None = None
+
+
+def _replied(done: ReplyDone, heard: _Heard, step: CallModel, state: RunState, senses: Senses) -> ModelReplied:
+    reply = done.reply
     clean = _but(
         reply,
         text=senses.redact(reply.text),
@@ -63,17 +83,24 @@ async def call_model(step: CallModel, state: RunState, senses: Senses) -> Entrie
         usage=_priced(reply.usage, step.model, state),
     )
     calls = tuple(_numbered(ask, step.iteration, index) for index, ask in enumerate(reply.calls, start=1))
-    replied = ModelReplied(at=senses.clock.now(), iteration=step.iteration, reply=clean, calls=calls)
-    yield Entry(replied, waits=True)  # What follows from it is there at once, as a rule.
+    return ModelReplied(
+        at=senses.clock.now(),
+        iteration=step.iteration,
+        reply=clean,
+        calls=calls,
+        first_at=heard.first_at,
+        sent=_noted(done.sent, step.model, state, senses),
+    )
 
 
-async def _reply(request: ModelRequest, model: str, state: RunState, senses: Senses, partial: list[str]) -> ModelReply:
+async def _reply(request: ModelRequest, model: str, state: RunState, senses: Senses, heard: _Heard) -> ReplyDone:
     async with aclosing(senses.models(state, model).stream(request)) as chunks:
         async for chunk in chunks:
             if isinstance(chunk, ReplyDone):
-                return chunk.reply
+                return chunk
+            heard.first_at = heard.first_at or senses.clock.now()
             if isinstance(chunk, TextDelta):
-                partial.append(chunk.text)
+                heard.partial.append(chunk.text)
     msg = "the stream ended without its end"
     raise ModelError(msg, fault=Fault.TRUNCATED)
 
@@ -90,6 +117,14 @@ def _without_secrets(raw: JsonValue, senses: Senses) -> JsonValue:
         return None
     text = json.dumps(raw, ensure_ascii=False)
     return raw if senses.redact(text) == text else None
+
+
+def _noted(sent: tuple[Sent, ...], model: str, state: RunState, senses: Senses) -> tuple[Sent, ...]:
+    """Return what was sent as it is kept: without secrets, and each wording once."""
+    return tuple(
+        Sent.model_validate_json(senses.redact(body.model_dump_json())) if body.wording else body
+        for body in said_once(sent, state.wordings.get(model))
+    )
 
 
 def _priced(usage: Usage, model: str, state: RunState) -> Usage:
@@ -120,6 +155,7 @@ def _failed(
         status=known.status,
         request_id=known.request_id,
         usage=_priced(known.spent, step.model, state) if known.spent else None,
+        sent=_noted(known.sent, step.model, state, senses),
     )
 
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from kova_auto.core.errors import SettingsError
 from kova_auto.core.ports import Model
 from kova_auto.core.provider import Provider, WireProtocol
 from kova_auto.llm.choice import Pin, provider_of
 from kova_auto.llm.script import parse_script
+
+if TYPE_CHECKING:
+    from kova_auto.llm.wire import Wire
+
+Spoken = Literal[WireProtocol.OPENAI_CHAT, WireProtocol.OPENAI_RESPONSES, WireProtocol.ANTHROPIC_MESSAGES]
 
 
 class OpenModel(Model, Protocol):
@@ -58,24 +63,29 @@ def open_model(
         from kova_auto.llm.local.model import LocalModel
 
         return LocalModel(provider, weights_dir)
+    if provider.protocol is WireProtocol.LOCAL:
+        msg = f"this version does not speak {provider.protocol}"
+        raise SettingsError(msg, key=f"providers.{provider.name}.protocol")
     from kova_auto.llm.client import HttpModel
 
-    match provider.protocol:
+    return HttpModel(provider, wire_of(provider.protocol))
+
+
+def wire_of(protocol: Spoken) -> Wire:
+    """Return what translates into the words of a protocol that is spoken over HTTP."""
+    match protocol:
         case WireProtocol.OPENAI_CHAT:
             from kova_auto.llm.openai_chat.wire import OpenAiChat
 
-            return HttpModel(provider, OpenAiChat())
+            return OpenAiChat()
         case WireProtocol.OPENAI_RESPONSES:
             from kova_auto.llm.openai_responses.wire import OpenAiResponses
 
-            return HttpModel(provider, OpenAiResponses())
+            return OpenAiResponses()
         case WireProtocol.ANTHROPIC_MESSAGES:
             from kova_auto.llm.anthropic_messages.wire import AnthropicMessages
 
-            return HttpModel(provider, AnthropicMessages())
-        case _:
-            msg = f"this version does not speak {provider.protocol}"
-            raise SettingsError(msg, key=f"providers.{provider.name}.protocol")
+            return AnthropicMessages()
 
 
 async def models_at(provider: Provider, *, weights_dir: Path | None = None) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ A request is asked again at once only where the provider refused a part of it th
 
 from __future__ import annotations
 
-import json
 import re
 from asyncio import Semaphore
 from collections.abc import AsyncGenerator, Iterable
@@ -16,13 +15,13 @@ from urllib.parse import urlsplit
 
 import httpx
 from pydantic import JsonValue
-from pydantic_core import PydanticSerializationError, to_json
 
 from kova_auto import __version__
 from kova_auto.core.errors import ContextOverflowError, ModelError, ModelRefusedError, ModelUnavailableError
 from kova_auto.core.fault import Fault
 from kova_auto.core.message import ModelChunk, ModelReply, ModelRequest, ReplyDone, Usage
 from kova_auto.core.provider import Provider, Timeouts
+from kova_auto.core.wording import Sent
 from kova_auto.llm.answer import Events, complaint_of, parsed, text_of
 from kova_auto.llm.body import EncodingError
 from kova_auto.llm.breaker import Breaker, Timer
@@ -38,13 +37,12 @@ from kova_auto.llm.transport import open_transport, said_of
 from kova_auto.llm.unicode import mended
 from kova_auto.llm.waiting import Waiting
 from kova_auto.llm.wire import Decoder, Wire
+from kova_auto.llm.wording import body_of, noted, written
 
 CHECK_S: Final = 10.0
 _OURS: Final = frozenset({"content-length", "transfer-encoding"})  # They say where a body ends.
 _NO_PLACE: Final = (404, 405)
 _DEPLOYMENT: Final = re.compile(r"/deployments/[^/]+/\Z")  # Azure's: models are listed beside it
-
-Body = dict[str, JsonValue]
 
 
 class HttpModel:
@@ -76,11 +74,11 @@ class HttpModel:
         """
         decoder = self._wire.decoder(self._provider, request)
         clock = Waiting(self._provider.timeouts)
-        request_id = ""
+        request_id, sent = "", list[Sent]()
         try:
             async with self._slots, self._breaker(request.model).turn() as turn:
                 with _Naming(self._provider, clock):
-                    async with aclosing(await self._answer(request, clock)) as answer:
+                    async with aclosing(await self._answer(request, clock, sent)) as answer:
                         request_id = _request_id(answer)
                         async for together in Events(answer, decoder, clock):
                             before = decoder.progress
@@ -98,10 +96,11 @@ class HttpModel:
             exc.request_id = exc.request_id or request_id
             self.key_refused |= exc.fault is Fault.AUTH
             exc.spent = at_least(decoder.spent, request, decoder.written)
+            exc.sent = tuple(sent)
             raise
         finally:
             clock.close()
-        yield ReplyDone(reply=reply)
+        yield ReplyDone(reply=reply, sent=tuple(sent))
 
     async def check(self) -> tuple[str, ...]:
         """Ask what costs nothing; return the models that the provider lists, none where it lists none.
@@ -140,12 +139,18 @@ class HttpModel:
             self._windows[model] = capability(self._provider, model).window
         return self._windows[model]
 
-    async def _answer(self, request: ModelRequest, clock: Waiting) -> Answer:
-        """Ask, as often as there is something to concede; return the answer that is a success, to be closed."""
+    async def _answer(self, request: ModelRequest, clock: Waiting, sent: list[Sent]) -> Answer:
+        """Ask, as often as there is something to concede; return the answer that is a success, to be closed.
+
+        What is sent is noted in `sent`.
+        """
         model, made = request.model, list[Problem]()
-        body = self._concessions.applied(model, self._body(request))
+        known = self._concessions.known(model)
+        body = self._concessions.applied(model, body_of(self._wire, self._provider, request))
         while True:
-            answer = await self._sent(self._post(body), clock)
+            data = written(body)
+            sent.append(noted(data, self._provider, model, (*known, *made)))
+            answer = await self._sent(self._post(data), clock)
             if answer.is_success:
                 self._concessions.worked(model, made)
                 return answer
@@ -157,15 +162,10 @@ class HttpModel:
             body = conceded
             made.append(problem)
 
-    def _body(self, request: ModelRequest) -> Body:
-        said = self._provider.models.get(request.model)
-        more = said.extra_body if said else {}
-        return {**self._wire.encode(self._provider, request), **self._provider.extra_body, **more}
-
-    def _post(self, body: Body) -> Ask:
+    def _post(self, data: bytes) -> Ask:
         if self._head is None:
             self._head = worded("POST", httpx.URL(self._provider.url(self._wire.path)), self._said(posts=True))
-        return Ask(self._head, _written(body), self._provider.timeouts.connect_s)
+        return Ask(self._head, data, self._provider.timeouts.connect_s)
 
     def _said(self, *, posts: bool) -> Iterable[tuple[str, str]]:
         """Return what every request of a kind says of itself."""
@@ -245,14 +245,6 @@ def _read(together: list[SseEvent], decoder: Decoder) -> ModelError | None:
     except ModelError as exc:
         return exc
     return None
-
-
-def _written(body: Body) -> bytes:
-    """Return a body as JSON; half a character, which cannot be written, becomes a question mark."""
-    try:
-        return to_json(body)
-    except PydanticSerializationError:
-        return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
 
 
 async def _problem(answer: Answer, clock: Waiting) -> Problem:

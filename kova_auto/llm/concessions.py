@@ -24,9 +24,13 @@ class Concessions:
         self._wire = wire
         self._made: dict[str, tuple[Problem, ...]] = {}
 
+    def known(self, model: str) -> tuple[Problem, ...]:
+        """Return what this model is known to refuse, in the order in which it did."""
+        return self._made.get(model, ())
+
     def applied(self, model: str, body: Body) -> Body:
         """Return a request's body without what this model is known to refuse."""
-        for problem in self._made.get(model, ()):
+        for problem in self.known(model):
             body = self._wire.without(body, problem) or body
         return body
 

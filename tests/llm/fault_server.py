@@ -65,6 +65,7 @@ class Request:
     target: str
     headers: dict[str, str]
     body: dict[str, Any]
+    raw: bytes = b""
 
 
 @dataclass
@@ -156,7 +157,7 @@ async def _request(reader: asyncio.StreamReader) -> Request | None:
         headers[name.lower()] = value.strip()
     body = await reader.readexactly(int(headers.get("content-length", "0")))
     method, target, _ = first.decode().split()
-    return Request(method, target, headers, json.loads(body) if body else {})
+    return Request(method, target, headers, json.loads(body) if body else {}, body)
 
 
 async def _send(answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -88,6 +88,8 @@ class Iteration(Value):
     Attributes:
         number: From 1, over all attempts.
         took_s: Running time from the first call of the model to the last result, seconds: no waiting is in it.
+        first_token_s: From the request that was answered to the first piece of the answer, by the clock, seconds; None
+            where it came whole.
         model: That was asked last: the one that replied, where one did.
         intent: What it was trying to do, in the model's words; its calls' names where it said nothing.
         replied: False while the model has not answered.
@@ -105,6 +107,7 @@ class Iteration(Value):
     attempt: int
     began_at: datetime
     took_s: float
+    first_token_s: float | None = None
     model: str
     intent: str
     replied: bool

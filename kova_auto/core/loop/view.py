@@ -90,7 +90,8 @@ def _iteration(found: Round, walked: Walk) -> Iteration:
         attempt=found.attempt,
         began_at=found.call.at,
         took_s=found.to_s - found.from_s,
-        model=found.model,
+        first_token_s=_first_token_s(found),
+        model=found.last.model,
         intent=_intent(reply) if reply else "",
         replied=reply is not None,
         stop=reply.reply.stop if reply else None,
@@ -106,6 +107,11 @@ def _iteration(found: Round, walked: Walk) -> Iteration:
         if reply
         else (),
     )
+
+
+def _first_token_s(found: Round) -> float | None:
+    first_at = found.reply.first_at if found.reply else None
+    return None if first_at is None else max((first_at - found.last.at).total_seconds(), 0.0)
 
 
 def _failure(event: ModelCallFailed) -> LoopFailure:

@@ -28,7 +28,7 @@ class Round:
     Attributes:
         call: The first call of the model.
         before: The state in which that was made.
-        model: That was asked last.
+        last: The last one.
         from_s: Running time of the attempt when the model was first asked.
         to_s: The same at its last fact.
     """
@@ -36,7 +36,7 @@ class Round:
     attempt: int
     call: ModelCallStarted
     before: RunState
-    model: str
+    last: ModelCallStarted
     from_s: float
     to_s: float
     failures: list[ModelCallFailed] = field(default_factory=list)
@@ -80,12 +80,12 @@ class Walk:
                 pass
 
     def _asked(self, event: ModelCallStarted, before: RunState) -> None:
-        last = self.rounds[-1] if self.rounds else None
-        if last and (last.attempt, last.call.iteration) == (self.state.attempt, event.iteration):
-            last.model = event.model
+        newest = self.rounds[-1] if self.rounds else None
+        if newest and (newest.attempt, newest.call.iteration) == (self.state.attempt, event.iteration):
+            newest.last = event
         else:
             now_s = self.state.ran_s
-            self.rounds.append(Round(self.state.attempt, event, before, event.model, now_s, now_s))
+            self.rounds.append(Round(self.state.attempt, event, before, event, now_s, now_s))
 
     def _newest(self) -> Round:
         """Return the iteration that goes on, and note that it has come as far as the state."""

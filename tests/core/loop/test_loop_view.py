@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from kova_auto.core.approval.levels import Decision, Ruling
@@ -215,6 +217,13 @@ def test_an_attempt_or_iteration_that_is_not_there_is_named(wanted: dict[str, in
     with pytest.raises(ConfigError) as refused:
         narrowed(view, **wanted)
     assert said in str(refused.value)
+
+
+def test_how_long_the_first_word_took_counts_from_the_request_that_was_answered() -> None:
+    story = Story().fails("busy").says(says("Done."))
+    story.events[-1] = story.events[-1].model_copy(update={"first_at": at("06:00:05") + timedelta(milliseconds=400)})
+    (iteration,) = loop_view(story.events).iterations
+    assert iteration.first_token_s == 0.4
 
 
 def replace_usage(reply: ModelReply, usage: Usage) -> ModelReply:

@@ -1,0 +1,107 @@
+"""Tell again what the models of a run were asked, from its facts alone; pure, and the same whenever it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kova_auto.core.event import Event, ModelCallFailed, ModelCallStarted, ModelReplied, RunRequested
+from kova_auto.core.ids import BlobHash
+from kova_auto.core.message import ModelRequest
+from kova_auto.core.run import apply, fold, opened
+from kova_auto.core.state import RunState
+from kova_auto.core.steps import CallModel
+from kova_auto.core.wording import Sent, Wording, newest
+from kova_auto.engine.conversation import images_of, request_hash, request_of
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Hold one call of a model.
+
+    Attributes:
+        seq: Position of the fact that announces it.
+        attempt: Of the run.
+        request: In our own form, without the content of images.
+        bodies: What was sent, each with its wording; empty where nothing was, or nobody knows.
+        wording: Of the model's requests at that time, where any of the run's is known.
+        is_lost: Nothing is on record of what came of it: its process died.
+    """
+
+    seq: int
+    attempt: int
+    fact: ModelCallStarted
+    request: ModelRequest
+    bodies: tuple[Sent, ...] = ()
+    wording: Wording | None = None
+    is_lost: bool = True
+
+    @property
+    def is_same(self) -> bool:
+        """Say whether the request is the one that was announced."""
+        return request_hash(self.request) == self.fact.request_hash
+
+
+def retold(events: Sequence[Event]) -> Iterator[Asked]:
+    """Yield every call of a model, oldest first.
+
+    Raises:
+        IllegalEventError: The facts are no run's.
+    """
+    later = _first_wordings(events)
+    asked: Asked | None = None
+    for seq, event, before in _states(events):
+        match event:
+            case ModelCallStarted():
+                if asked:
+                    yield asked
+                wording = before.wordings.get(event.model) or later.get(event.model)
+                asked = Asked(seq, before.attempt, event, _request(before, event), wording=wording)
+            case ModelReplied() | ModelCallFailed() if asked:
+                bodies = _with_wordings(event.sent, before.wordings.get(asked.fact.model))
+                yield replace(asked, bodies=bodies, is_lost=False)
+                asked = None
+            case _:
+                pass
+    if asked:
+        yield asked
+
+
+def with_images(request: ModelRequest, content: Mapping[BlobHash, bytes]) -> ModelRequest:
+    """Return a request with the content of its images."""
+    shown = {key: content[key] for key in images_of(request.messages)}
+    return request.model_copy(update={"images": shown}) if shown else request
+
+
+def _states(events: Sequence[Event]) -> Iterator[tuple[int, Event, RunState]]:
+    """Yield each fact but the first with its position and the state in which it was written."""
+    first = events[0] if events else None
+    state = opened(first) if isinstance(first, RunRequested) else fold(events)
+    for seq, event in enumerate(events[1:], 2):
+        yield seq, event, state
+        state = apply(state, event)
+
+
+def _request(before: RunState, event: ModelCallStarted) -> ModelRequest:
+    step = CallModel(event.iteration, event.model, event.max_output_tokens)
+    return request_of(before, step, {}, event.asides)
+
+
+def _with_wordings(sent: Sequence[Sent], known: Wording | None) -> tuple[Sent, ...]:
+    found = list[Sent]()
+    for body in sent:
+        known = body.wording or known
+        found.append(body.model_copy(update={"wording": known}))
+    return tuple(found)
+
+
+def _first_wordings(events: Sequence[Event]) -> Mapping[str, Wording]:
+    """Return the first wording of each model that is on record."""
+    found: dict[str, Wording] = {}
+    model = ""
+    for event in events:
+        if isinstance(event, ModelCallStarted):
+            model = event.model
+        elif isinstance(event, ModelReplied | ModelCallFailed) and model not in found:
+            found |= newest({}, model, event.sent[:1])
+    return found
