@@ -1,19 +1,33 @@
-"""Gather what a run is shown besides its prompt."""
+"""Gather what a run is shown besides its prompt: memory, what earlier runs reported, AGENTS.md."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
-from kova_auto.core.context.briefing import Briefing
+from kova_auto.app.past import Past
+from kova_auto.core.approval.adjudicate import adjudicate
+from kova_auto.core.approval.facts import CallFacts, PathFact, Zone
+from kova_auto.core.approval.levels import Effect, Ruling
+from kova_auto.core.approval.policy import Policy
+from kova_auto.core.context.briefing import NOTHING, Briefing
 from kova_auto.core.context.instructions import Instructions, instructed
-from kova_auto.core.ids import RunId
+from kova_auto.core.context.memory import Layer, Note
+from kova_auto.core.context.recall import recalled, recounted
+from kova_auto.core.ids import CallId, RunId
+from kova_auto.core.message import ToolCall
+from kova_auto.core.policy import policy_of_run
 from kova_auto.core.run import RunState
 from kova_auto.knowledge.instructions import own_instructions
+from kova_auto.knowledge.memory import global_memory, read_layer, workspace_memory
 from kova_auto.threads import aside
 from kova_auto.tools.instructions import workspace_instructions
 from kova_auto.tools.roots import Ground, Roots
+
+_JOB: Final = "job"
+"""Of `[context] memory`: what the job's earlier runs reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,25 +36,47 @@ class Briefings:
 
     Attributes:
         roots: The boundary.
+        past: Knows what the job's earlier runs reported.
         home: Of the user, canonical.
         redact: Takes the secrets that are known out of text, before any of it is cut.
     """
 
     roots: Roots
+    past: Past
     home: Path
     redact: Callable[[str], str]
 
     async def of(self, state: RunState) -> Briefing:
         """Return what a run is shown besides its prompt, as everything is now."""
-        return await aside(lambda: self._read(state))
+        brief = await aside(lambda: self._read(state))
+        if _JOB not in state.job.context.memory:
+            return brief
+        return brief.plus(recounted(await self.past.digest(state.job, state.run_id)))
 
     def _read(self, state: RunState) -> Briefing:
         # Roots of its own: those of the run's calls may be in use, or not wanted for a long while.
         ground = replace(Ground.of_run(state), run_id=RunId(f"{state.run_id}/briefing"))
         try:
-            return self._instructions(ground)
+            return self._memory(state).plus(self._instructions(ground))
         finally:
             self.roots.release(ground.run_id)
+
+    def _memory(self, state: RunState) -> Briefing:
+        workspace = Path(state.request.workspace)
+        directories = {
+            Layer.WORKSPACE: workspace_memory(workspace),
+            Layer.GLOBAL: global_memory(self.home).resolve(),
+        }
+        named = {directories[layer]: layer for layer in Layer if layer in state.job.context.memory}
+        if not named:
+            return NOTHING
+        notes: list[Note] = []
+        unread: list[str] = []
+        for directory, layer in named.items():  # A workspace may be the home: its memory is read once.
+            found, notices = read_layer(directory, layer)
+            notes += (replace(note, text=self.redact(note.text)) for note in found)
+            unread += notices
+        return recalled(notes, unread, may_write=_may_remember(policy_of_run(state), workspace))
 
     def _instructions(self, ground: Ground) -> Briefing:
         found = (own_instructions(self.home), workspace_instructions(self.roots, ground))
@@ -48,3 +84,11 @@ class Briefings:
 
     def _clean(self, file: Instructions) -> Instructions:
         return replace(file, text=self.redact(file.text), problem=self.redact(file.problem))
+
+
+def _may_remember(policy: Policy, workspace: Path) -> bool:
+    """Say whether a run may write notes, at least where a person agrees who can be asked."""
+    call = ToolCall(id=CallId(""), tool="memory_write")
+    path = PathFact(str(workspace_memory(workspace)), Zone.INSIDE, writes=True)
+    ruling = adjudicate(CallFacts(call, Effect.MEMORY, paths=(path,)), policy).ruling
+    return ruling is Ruling.ALLOW or (ruling is Ruling.ASK and policy.can_ask)

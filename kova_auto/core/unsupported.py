@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kova_auto.core.approval.levels import Mode
-from kova_auto.core.job import Context, JobFile
+from kova_auto.core.job import JobFile
 
 
 def unsupported(job: JobFile) -> Iterator[tuple[str, str]]:
@@ -32,7 +32,3 @@ def _extras(job: JobFile) -> Iterator[tuple[str, str]]:
         "permissions.allow_mcp_tools": job.permissions.allow_mcp_tools,
     }
     yield from ((key, "leave it out") for key, value in present.items() if value)
-    changed = {
-        "context.memory": job.context.memory != Context.model_fields["memory"].default,
-    }
-    yield from ((key, "leave it out") for key, is_changed in changed.items() if is_changed)

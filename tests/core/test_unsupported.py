@@ -36,6 +36,7 @@ OBEYED: Mapping[str, object] = {
         "questions": "suspend",
         "notify": ["desk"],
     },
+    "context": {"memory": ["job"]},
     "notify": [{"endpoint": "ci", "when": "change"}],
 }
 
@@ -56,10 +57,7 @@ def test_what_this_version_does_is_not_named(schedule: Mapping[str, object] | No
 
 
 def test_a_default_that_is_written_out_is_not_named() -> None:
-    written = {
-        "limits": {"cancel_grace": "30s", "cost_usd_per_day": 0.5},
-        "context": {"memory": ["workspace", "global"]},
-    }
+    written = {"limits": {"cancel_grace": "30s", "cost_usd_per_day": 0.5}}
 
     assert list(unsupported(JobFile.model_validate({"prompt": "Look.", **written}))) == []
 
@@ -74,7 +72,6 @@ def test_a_default_that_is_written_out_is_not_named() -> None:
         ("output.checks", {"output": {"checks": ["true"]}}),
         ("agents.allow", {"agents": {"allow": ["explorer"]}}),
         ("mcp.servers", {"mcp": {"servers": ["github"]}}),
-        ("context.memory", {"context": {"memory": ["job"]}}),
         ("context.skills", {"context": {"skills": ["a"]}}),
         ("context.attachments", {"context": {"attachments": ["a.pdf"]}}),
         ("permissions.allow_mcp_tools", {"permissions": {"allow_mcp_tools": ["github/*"]}}),

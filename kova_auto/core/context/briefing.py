@@ -29,6 +29,7 @@ class Briefing:
         instructions: AGENTS.md files.
         behind: What stands behind the prompt: mentioned files, attachments.
         sources: Each piece that was gathered, or was to be.
+        remarks: What else the model is told of what it is not shown, a sentence each.
         blobs: What `behind` points to.
         reads: Content hash of each file that is shown whole, by absolute path.
         taints: Untrusted text in all this, as `the web page https://…`; empty where there is none.
@@ -42,6 +43,7 @@ class Briefing:
     instructions: str = ""
     behind: tuple[Part, ...] = ()
     sources: tuple[Source, ...] = ()
+    remarks: tuple[str, ...] = ()
     blobs: tuple[bytes, ...] = ()
     reads: Mapping[str, BlobHash] = field(default_factory=dict)
     taints: str = ""
@@ -55,10 +57,25 @@ class Briefing:
     @property
     def notices(self) -> tuple[str, ...]:
         """Return a line for each piece that is not shown."""
-        return tuple(
-            NOT_SHOWN.format(kind=source.kind, name=source.name, problem=source.problem)
-            for source in self.sources
-            if source.problem
+        unshown = [source for source in self.sources if source.problem]
+        named = [NOT_SHOWN.format(kind=each.kind, name=each.name, problem=each.problem) for each in unshown]
+        return (*named, *(f"[{remark}]" for remark in self.remarks))
+
+    def plus(self, other: Briefing) -> Briefing:
+        """Return both, what the other holds behind what is held here."""
+        return Briefing(
+            memory=_joined(self.memory, other.memory),
+            digest=_joined(self.digest, other.digest),
+            servers=_joined(self.servers, other.servers),
+            skills=_joined(self.skills, other.skills),
+            instructions=_joined(self.instructions, other.instructions),
+            behind=self.behind + other.behind,
+            sources=self.sources + other.sources,
+            remarks=self.remarks + other.remarks,
+            blobs=self.blobs + other.blobs,
+            reads={**self.reads, **other.reads},
+            taints=self.taints or other.taints,
+            lacks=self.lacks or other.lacks,
         )
 
     def redacted(self, redact: Callable[[str], str]) -> Briefing:
@@ -77,12 +94,17 @@ class Briefing:
                 source.model_copy(update={"name": redact(source.name), "problem": redact(source.problem)})
                 for source in self.sources
             ),
+            remarks=tuple(redact(remark) for remark in self.remarks),
             taints=redact(self.taints),
             lacks=redact(self.lacks),
         )
 
 
 NOTHING: Final = Briefing()
+
+
+def _joined(one: str, other: str) -> str:
+    return "\n\n".join(passage for passage in (one, other) if passage)
 
 
 def prompt_parts(prompt: str, brief: Briefing) -> tuple[Part, ...]:

@@ -99,20 +99,23 @@ def injected(notes: Sequence[Note], *, may_write: bool = True) -> str:
         notes: Of the layers that the job names; those in `daily/` and those without a word are passed over.
         may_write: Whether the run has a tool to write notes.
     """
-    told = [note for note in in_order(notes) if "/" not in note.name and note.text.strip()]
-    if not told:
-        return ""
+    shown, omitted = chosen(notes)
+    return _told(shown, omitted, may_write=may_write) if shown or omitted else ""
+
+
+def chosen(notes: Sequence[Note]) -> tuple[list[Note], list[Note]]:
+    """Return the notes that are shown, shortened as far as they are, and those that no longer fit; both in order."""
     shown: list[Note] = []
     omitted: list[Note] = []
     left = SHOWN_IN_ALL
-    for note in told:
+    for note in in_order(note for note in notes if "/" not in note.name and note.text.strip()):
         text = without_middle(note.text.strip(), SHOWN_PER_NOTE, where="; memory_read has them all")
         if len(text) > left or len(shown) == SHOWN_NOTES:
             omitted.append(note)
             continue
         left -= len(text)
         shown.append(Note(note.layer, note.name, text))
-    return _told(shown, omitted, may_write=may_write)
+    return shown, omitted
 
 
 def _told(shown: Sequence[Note], omitted: Sequence[Note], *, may_write: bool) -> str:

@@ -65,3 +65,24 @@ def test_nothing_of_a_briefing_but_its_images_is_left_unredacted() -> None:
     assert secret not in repr(clean)
     assert clean.behind == (TextPart(text="[redacted]"), IMAGE)
     assert repr(clean).count("[redacted]") == 10
+
+
+def test_two_briefings_are_joined_passage_by_passage() -> None:
+    one = Briefing(memory="a", instructions="x", behind=(IMAGE,), sources=(SHOWN,), reads={"/a": blob_hash(b"a")})
+    other = Briefing(
+        memory="b", digest="y", sources=(MISSING,), remarks=("Mind.",), blobs=(b"i",), taints="t", lacks="l"
+    )
+
+    assert one.plus(other) == Briefing(
+        memory="a\n\nb",
+        digest="y",
+        instructions="x",
+        behind=(IMAGE,),
+        sources=(SHOWN, MISSING),
+        remarks=("Mind.",),
+        blobs=(b"i",),
+        reads={"/a": blob_hash(b"a")},
+        taints="t",
+        lacks="l",
+    )
+    assert FULL.plus(NOTHING) == NOTHING.plus(FULL) == FULL

@@ -1,0 +1,112 @@
+"""What a service gathers for a run: the files and reports that its job names, and nothing that it must not see."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from kova_auto.app.house import House
+from kova_auto.app.serving import drive_one
+from kova_auto.core.event import ContextAssembled
+from kova_auto.core.ids import JobName, RunId, requested_run_id
+from kova_auto.core.job import Outcome
+from tests.app.houses import Home
+from tests.support import at
+
+REPORTS = '[[turns]]\ntext = "Seven tests are red."\n'
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path.resolve())
+
+
+def put(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+async def context_of(home: Home, house: House, key: str = "k") -> ContextAssembled:
+    """Run the job and return what its model was given."""
+    await house.control.request(home.ask("look", key=key))
+    run = RunId(requested_run_id(JobName("look"), at("06:00:00"), key))
+    await drive_one(house, run, asyncio.Event())
+    state = await house.store.journal.load(run)
+    assert state.finished
+    assert (state.finished.outcome, state.finished.reason) == (Outcome.DONE, "")
+    assert state.context
+    return state.context
+
+
+async def test_a_run_without_any_files_is_told_of_none(home: Home) -> None:
+    home.job("look")
+    async with home.house() as house:
+        context = await context_of(home, house)
+
+    assert (context.sources, len(context.prompt)) == ((), 1)
+    assert "# Memory" not in context.system
+    assert "# Instructions" not in context.system
+
+
+async def test_memory_and_agents_md_of_user_and_workspace_stand_in_the_system_prompt(home: Home) -> None:
+    home.job("look")
+    put(home.path / ".kova/memory/MEMORY.md", "(global)")
+    put(home.workspace / ".kova/memory/MEMORY.md", "(near)")
+    put(home.path / ".kova/AGENTS.md", "(own)")
+    put(home.workspace / "AGENTS.md", "(found)")
+    async with home.house() as house:
+        context = await context_of(home, house)
+
+    places = [context.system.index(text) for text in ("(near)", "(global)", "(own)", "(found)", "Working directory")]
+    assert places == sorted(places)
+    names = [source.name for source in context.sources]
+    assert names == ["workspace/MEMORY.md", "global/MEMORY.md", "~/.kova/AGENTS.md", "AGENTS.md"]
+
+
+@pytest.mark.parametrize(
+    ("layers", "shown"), [('["workspace"]', {"(near)"}), ('["global"]', {"(global)"}), ("[]", set())]
+)
+async def test_only_the_layers_that_the_job_names_are_shown(home: Home, layers: str, shown: set[str]) -> None:
+    home.job("look", f"[context]\nmemory = {layers}\n")
+    put(home.path / ".kova/memory/MEMORY.md", "(global)")
+    put(home.workspace / ".kova/memory/MEMORY.md", "(near)")
+    async with home.house() as house:
+        context = await context_of(home, house)
+
+    assert {text for text in ("(near)", "(global)") if text in context.system} == shown
+
+
+async def test_a_home_that_is_the_workspace_has_one_memory(home: Home) -> None:
+    home.job("look")
+    (home.jobs / "look.toml").write_text(f'prompt = "Look."\nworkspace = "{home.path}"\nscript = "look.script.toml"\n')
+    put(home.path / ".kova/memory/MEMORY.md", "(once)")
+    async with home.house() as house:
+        context = await context_of(home, house)
+
+    assert context.system.count("(once)") == 1
+
+
+async def test_a_job_with_its_own_memory_knows_what_the_run_before_reported(home: Home) -> None:
+    home.job("look", '[context]\nmemory = ["job"]\n', REPORTS)
+    async with home.house() as house:
+        first = await context_of(home, house, "a")
+        second = await context_of(home, house, "b")
+
+    assert "Earlier runs" not in first.system
+    assert "Seven tests are red." in second.system
+    assert [source.name for source in second.sources] == ["earlier runs of this job"]
+
+
+async def test_no_secret_is_shown_not_even_a_half_of_one_that_a_cut_leaves(home: Home) -> None:
+    key = "sk-" + "0123456789abcdef" * 4
+    home = Home(home.path, {"KEY": key})
+    home.job("look", '[env]\nKEY = { env = "KEY" }\n')
+    put(home.workspace / "AGENTS.md", "x" * (16_000 - 30) + key)
+    put(home.workspace / ".kova/memory/MEMORY.md", f"The key is {key}.")
+    async with home.house() as house:
+        context = await context_of(home, house)
+
+    assert key[:12] not in context.system
+    assert context.system.count("x" * 15_000) == 1
