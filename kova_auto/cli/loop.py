@@ -61,7 +61,9 @@ def _attempt(attempt: LoopAttempt, ink: Ink) -> str:
 
 
 def _interlude(interlude: Interlude, zone: ZoneInfo, ink: Ink) -> str:
-    return f"│  {ink(_clock(interlude.at, zone), DIM)} {ink(one_line(interlude.text, _SENTENCE), YELLOW)}"
+    used = f"  {interlude.tokens:,} tokens · {spell_cost(interlude.cost_usd)}" if interlude.tokens else ""
+    text = ink(one_line(interlude.text, _SENTENCE), YELLOW)
+    return f"│  {ink(_clock(interlude.at, zone), DIM)} {text}{ink(used, DIM)}"
 
 
 def _iteration(iteration: Iteration, zone: ZoneInfo, ink: Ink) -> Iterator[str]:

@@ -122,6 +122,7 @@ class CompactionFailed(Fact):
 
     Attributes:
         usage: What was used all the same, with its cost.
+        sent: As of a reply.
     """
 
     kind: Literal["compaction_failed"] = "compaction_failed"
@@ -131,6 +132,7 @@ class CompactionFailed(Fact):
     retry_at: AwareDatetime | None = None
     fault: Fault | None = None
     usage: Usage | None = None
+    sent: tuple[Sent, ...] = ()
 
 
 class ContextCompacted(Fact):
@@ -145,6 +147,7 @@ class ContextCompacted(Fact):
         tokens_after: Of the request that is made now, roughly.
         restored: What the model's summary had lost, and was appended: objectives, paths.
         model: Empty where none was asked.
+        sent: As of a reply.
     """
 
     kind: Literal["context_compacted"] = "context_compacted"
@@ -158,3 +161,4 @@ class ContextCompacted(Fact):
     restored: tuple[str, ...] = ()
     model: str = ""
     usage: Usage | None = None
+    sent: tuple[Sent, ...] = ()

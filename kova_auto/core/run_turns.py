@@ -14,6 +14,7 @@ from kova_auto.core.event import (
 )
 from kova_auto.core.run_models import with_spent
 from kova_auto.core.state import RunState, refused, replace
+from kova_auto.core.wording import newest
 
 AboutTurn = CompactionStarted | CompactionFailed | ContextCompacted | ModeEntered | ChecksStarted | ChecksFinished
 
@@ -45,7 +46,8 @@ def _unsummed(state: RunState, event: CompactionFailed) -> RunState:
     if state.compacting is None:
         raise refused(state, event, "no summary is being asked for")
     after = with_spent(state, event, event.usage, state.compacting.model) if event.usage else state
-    return replace(after, compacting=None, unsummed=(*state.unsummed, event))
+    wordings = newest(state.wordings, state.compacting.model, event.sent)
+    return replace(after, compacting=None, unsummed=(*state.unsummed, event), wordings=wordings)
 
 
 def _compacted(state: RunState, event: ContextCompacted) -> RunState:
@@ -57,7 +59,14 @@ def _compacted(state: RunState, event: ContextCompacted) -> RunState:
     if event.model and state.compacting is None:
         raise refused(state, event, "no summary was asked for")
     after = with_spent(state, event, event.usage, event.model) if event.usage else state
-    return replace(after, compacting=None, compactions=(*state.compactions, event), unsummed=(), failure=None)
+    return replace(
+        after,
+        compacting=None,
+        compactions=(*state.compactions, event),
+        unsummed=(),
+        failure=None,
+        wordings=newest(state.wordings, event.model, event.sent),
+    )
 
 
 def _entered(state: RunState, event: ModeEntered) -> RunState:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from kova_auto.core.event import (
     ChangesSettled,
+    CheckResult,
+    ChecksFinished,
     ClockMoved,
+    CompactionFailed,
+    ContextAssembled,
+    ContextCompacted,
     Event,
+    ModeEntered,
     RunAcquired,
     StopRequested,
     WorkspaceAwaited,
 )
 from kova_auto.core.loop.values import Interlude, InterludeKind
-from kova_auto.core.state import RunState
+from kova_auto.core.source import Source
+from kova_auto.core.state import NO_USAGE, RunState
 
 
 def interlude(event: Event, before: RunState) -> Interlude | None:
@@ -25,7 +32,17 @@ def interlude(event: Event, before: RunState) -> Interlude | None:
     if told is None:
         return None
     kind, text = told
-    return Interlude(at=event.at, attempt=before.attempt, before=before.iteration + 1, kind=kind, text=text)
+    used = event.usage if isinstance(event, CompactionFailed | ContextCompacted) else None
+    used = used or NO_USAGE
+    return Interlude(
+        at=event.at,
+        attempt=before.attempt,
+        before=before.iteration + 1,
+        kind=kind,
+        text=text,
+        tokens=used.tokens,
+        cost_usd=used.cost_usd,
+    )
 
 
 def _told(event: Event, before: RunState) -> tuple[InterludeKind, str] | None:
@@ -51,7 +68,51 @@ def _told(event: Event, before: RunState) -> tuple[InterludeKind, str] | None:
         case ChangesSettled():
             return InterludeKind.CHANGES, f"what it left was {event.how} by {event.by}"
         case _:
+            return _told_of_turn(event, before)
+
+
+def _told_of_turn(event: Event, before: RunState) -> tuple[InterludeKind, str] | None:
+    """Return what is told of what the model is shown, and of what is made of its answer."""
+    match event:
+        case ContextAssembled() if event.sources:
+            return InterludeKind.CONTEXT, f"besides its prompt: {'; '.join(map(said_of_source, event.sources))}"
+        case CompactionFailed():
+            return (
+                InterludeKind.COMPACTION,
+                f"the older iterations could not be summed up ({event.error}): {event.message}",
+            )
+        case ContextCompacted():
+            return InterludeKind.COMPACTION, _compacted(event)
+        case ModeEntered():
+            said = before.call(event.call_id).decision
+            by = f", as {said.by} let it" if said else ""
+            return InterludeKind.MODE, f"it goes on in mode {event.mode}{by} (call {event.call_id})"
+        case ChecksFinished():
+            return InterludeKind.CHECKS, f"the answer was checked: {'; '.join(map(_checked, event.results))}"
+        case _:
             return None
+
+
+def said_of_source(source: Source) -> str:
+    """Return what a run was shown, and how much of it; or why it was not."""
+    what = f"{source.kind} {source.name}"
+    if source.problem:
+        return f"not {what}, as {source.problem}"
+    size = f" ({source.chars:,} characters{', cut' if source.cut else ''})" if source.chars else ""
+    return f"{what}{size}"
+
+
+def _compacted(event: ContextCompacted) -> str:
+    what = f"the iterations up to {event.through} were folded" if event.through else "the history was folded"
+    how = {"summary": "a summary", "trimmed": "a summary of a part of them", "fresh": "no summary"}[event.strategy]
+    why = "the provider found the request too large" if event.reason == "overflow" else "the window was nearly full"
+    back = f"; put back: {', '.join(event.restored)}" if event.restored else ""
+    return f"{what} ({how}), as {why}: about {event.tokens_before:,} tokens became {event.tokens_after:,}{back}"
+
+
+def _checked(result: CheckResult) -> str:
+    came_to = "did not end by itself" if result.exit_code is None else f"ended with {result.exit_code}"
+    return f"`{result.command}` {came_to} after {result.took_s:.1f} s"
 
 
 def _during(before: RunState) -> str:

@@ -131,6 +131,10 @@ class InterludeKind(StrEnum):
     WORKSPACE = "workspace"
     STOP = "stop"
     CHANGES = "changes"
+    CONTEXT = "context"
+    COMPACTION = "compaction"
+    MODE = "mode"
+    CHECKS = "checks"
 
 
 class Interlude(Value):
@@ -139,6 +143,8 @@ class Interlude(Value):
     Attributes:
         before: Number of the iteration that follows, whether it came or not.
         text: What it was, as a sentence.
+        tokens: Read and written for it, as by a summary.
+        cost_usd: None where the price is not known.
     """
 
     at: datetime
@@ -146,6 +152,8 @@ class Interlude(Value):
     before: int
     kind: InterludeKind
     text: str
+    tokens: int = 0
+    cost_usd: float | None = 0.0
 
 
 class LoopAttempt(Value):
