@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from kova_auto.core.call_state import CallState
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.event import (
     CallFinished,
@@ -24,7 +25,7 @@ from kova_auto.core.job import Outcome
 from kova_auto.core.message import ToolCall
 from kova_auto.core.repetition import canonical
 from kova_auto.core.run import apply, fold
-from kova_auto.core.state import CallState, RunState
+from kova_auto.core.state import RunState
 from kova_auto.core.state import replace as kept
 from kova_auto.core.step import next_step
 from kova_auto.core.steps import BeginAgain, Finish

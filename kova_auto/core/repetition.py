@@ -7,9 +7,10 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kova_auto.core.call_state import CallState
 from kova_auto.core.ids import blob_hash
 from kova_auto.core.message import ToolCall
-from kova_auto.core.state import CallState, RunState
+from kova_auto.core.state import RunState
 
 LONGEST_PERIOD: Final = 3
 NOTICED: Final = 3

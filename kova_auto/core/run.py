@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import reduce
 from typing import assert_never
 
+from kova_auto.core.call_state import CallState
 from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.event import (
     ApprovalDecided,
@@ -49,7 +50,7 @@ from kova_auto.core.owed import Cause, for_outcome, for_unreached
 from kova_auto.core.run_calls import about_call
 from kova_auto.core.run_models import about_model
 from kova_auto.core.run_turns import about_turn
-from kova_auto.core.state import CallState, Execution, RunState, Spent, opened, refused, replace
+from kova_auto.core.state import Execution, RunState, Spent, opened, refused, replace
 
 __all__ = ["CallState", "Execution", "RunState", "Spent", "apply", "fold", "opened"]
 

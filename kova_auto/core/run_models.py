@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from kova_auto.core.call_state import CallState
 from kova_auto.core.event import (
     CompactionFailed,
     ContextAssembled,
@@ -14,7 +15,7 @@ from kova_auto.core.event import (
 )
 from kova_auto.core.fault import BUSY
 from kova_auto.core.message import Usage
-from kova_auto.core.state import CallState, RunState, Spent, refused, replace
+from kova_auto.core.state import RunState, Spent, refused, replace
 from kova_auto.core.wording import newest
 
 AboutModel = ContextAssembled | ModelCallStarted | ModelReplied | ModelCallFailed

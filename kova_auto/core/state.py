@@ -12,13 +12,11 @@ from typing import Any, TypeVar
 
 from pydantic import JsonValue
 
-from kova_auto.core.approval.levels import Decision, Mode, Ruling, Verdict
+from kova_auto.core.approval.levels import Mode
+from kova_auto.core.call_state import CallState
 from kova_auto.core.consent import Standing
 from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.event import (
-    ApprovalDecided,
-    ApprovalRequested,
-    CallStarted,
     ChangesSettled,
     ChecksFinished,
     ChecksStarted,
@@ -38,11 +36,10 @@ from kova_auto.core.event import (
     RunRetried,
     StopRequested,
     WorkspaceAwaited,
-    WritePlanned,
 )
 from kova_auto.core.ids import BlobHash, CallId, DeliveryId, RunId
 from kova_auto.core.job import Job
-from kova_auto.core.message import ToolCall, ToolResult, Usage
+from kova_auto.core.message import Usage
 from kova_auto.core.owed import Owed, undelivered
 from kova_auto.core.pin import ModelPin
 from kova_auto.core.wording import Wording
@@ -58,48 +55,6 @@ class Execution(StrEnum):
     RUNNING = "running"
     SUSPENDED = "suspended"
     FINISHED = "finished"
-
-
-@dataclass(frozen=True, slots=True)
-class CallState:
-    """Hold what is known of one tool call.
-
-    Attributes:
-        judged_seq: Position of the fact that holds the verdict.
-        asked_seq: Position of the fact that asks a person.
-        in_doubt: It was started and its worker is gone: it may or may not have happened.
-    """
-
-    call: ToolCall
-    verdict: Verdict | None = None
-    judged_seq: int = 0
-    approval: ApprovalRequested | None = None
-    asked_seq: int = 0
-    decision: ApprovalDecided | None = None
-    started: CallStarted | None = None
-    in_doubt: bool = False
-    process: ProcessStarted | None = None
-    planned: tuple[WritePlanned, ...] = ()
-    result: ToolResult | None = None
-
-    @property
-    def awaits_person(self) -> bool:
-        """Say whether somebody was asked and has not answered."""
-        return self.approval is not None and self.decision is None and self.result is None
-
-    @property
-    def permitted(self) -> bool:
-        """Say whether its verdict lets it run, or leaves it to a person who lets it run.
-
-        What a person changed is judged anew: a refusal stands whatever that person said.
-        """
-        match self.verdict.ruling if self.verdict else Ruling.DENY:
-            case Ruling.ALLOW:
-                return self.decision is None or self.decision.decision is not Decision.DENY
-            case Ruling.ASK:
-                return self.decision is not None and self.decision.decision is not Decision.DENY
-            case Ruling.DENY:
-                return False
 
 
 @dataclass(frozen=True, slots=True)

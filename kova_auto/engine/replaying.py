@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from kova_auto.core.approval.levels import Decision, Ruling
+from kova_auto.core.call_state import CallState
 from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.event import (
     ApprovalDecided,
@@ -32,7 +33,6 @@ from kova_auto.core.patience import INLINE_S
 from kova_auto.core.recording import Line, Pairing, Recording
 from kova_auto.core.replay import End, Ending, Replay, Replayed, compared
 from kova_auto.core.run import apply
-from kova_auto.core.state import CallState
 from kova_auto.core.step import next_step
 from kova_auto.core.steps import (
     Adjudicate,

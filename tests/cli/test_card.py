@@ -8,10 +8,10 @@ from pydantic import JsonValue
 
 from kova_auto.cli.card import card
 from kova_auto.core.approval.levels import Ruling, Verdict
+from kova_auto.core.call_state import CallState
 from kova_auto.core.consent import ApprovalRequested, Standing, Target
 from kova_auto.core.ids import CallId, blob_hash
 from kova_auto.core.message import ToolCall
-from kova_auto.core.state import CallState
 from tests.support import at
 
 UTC = ZoneInfo("UTC")

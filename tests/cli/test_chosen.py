@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kova_auto.cli.chosen import chosen
+from kova_auto.core.call_state import CallState
 from kova_auto.core.errors import ConfigError
-from kova_auto.core.state import CallState
 from tests.support import tool_call
 
 OPTIONS = [{"title": "main"}, {"title": "next"}, {"title": "old"}]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kova_auto.core.call_state import CallState
 from kova_auto.core.loop.values import LoopApproval, LoopCall
-from kova_auto.core.state import CallState
 
 
 def loop_call(call: CallState, took_s: float | None) -> LoopCall:
