@@ -13,12 +13,13 @@ from functools import reduce
 from pydantic import JsonValue
 
 from kova_auto.core.approval.levels import Verdict
+from kova_auto.core.call_state import CallState
 from kova_auto.core.event import ModelReplied
 from kova_auto.core.ids import CallId, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ToolCall, Usage
 from kova_auto.core.recording import Pairing, Recording
-from kova_auto.core.state import NO_USAGE, CallState, RunState, Spent
+from kova_auto.core.state import NO_USAGE, RunState, Spent
 from kova_auto.core.steps import Finish
 from kova_auto.core.value import Value
 
