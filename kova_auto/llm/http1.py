@@ -1,4 +1,4 @@
-"""Speak HTTP/1.1 over connections that are kept: h11 reads and writes heads, asyncio's transports carry them.
+"""Speak HTTP/1.1 over connections that are kept: h11 words requests and reads heads, asyncio's transports carry them.
 
 A reply comes in hundreds of small chunks. Here they pass one layer, together where they came together; through
 httpx's own pool each passes eight on its own, which costs more than all else that a turn does with its model.
@@ -16,6 +16,7 @@ import h11
 import httpx
 
 from kova_auto.llm.chunked import ChunkedBody
+from kova_auto.llm.heads import AnswerHead, plain_head, together
 
 MAX_HEAD_BYTES: Final = 65_536
 MAX_WAITING_BYTES: Final = 262_144
@@ -36,11 +37,13 @@ class Head(NamedTuple):
     """Hold the head of any number of requests, worded once.
 
     Attributes:
+        origin: Where they go.
         request: The same for h11, to keep track of whose turn it is.
         text: As it is sent, all but the length of the body and the line that ends it.
     """
 
     url: httpx.URL
+    origin: Origin
     request: h11.Request
     text: bytes
 
@@ -68,7 +71,7 @@ def worded(method: str, url: httpx.URL, headers: Iterable[tuple[str, str]]) -> H
     with _IN_HTTPX_WORDS:
         request = h11.Request(method=method, target=url.raw_path, headers=named)
         text = _new_http().send(request) or b""
-    return Head(url, request, text.removesuffix(_LINE_END))
+    return Head(url, (url.scheme, url.host, url.port), request, text.removesuffix(_LINE_END))
 
 
 class Http1Transport:
@@ -85,9 +88,7 @@ class Http1Transport:
         Raises:
             httpx.TransportError: There is no answer.
         """
-        url = ask.head.url
-        origin = url.scheme, url.host, url.port
-        link = self._free(origin) or await _connected(ask, origin, self._tls)
+        link = self._free(ask.head.origin) or await _connected(ask, self._tls)
         try:
             link.send(ask)
             head = await link.head()
@@ -124,7 +125,7 @@ class Http1Transport:
             self._kept.pop(0).close()
 
 
-async def _connected(ask: Ask, origin: Origin, tls: ssl.SSLContext) -> _Link:
+async def _connected(ask: Ask, tls: ssl.SSLContext) -> _Link:
     url, timeout_s = ask.head.url, ask.connect_s
     is_tls = url.scheme == "https"
     if not is_tls and url.scheme != "http":
@@ -134,7 +135,7 @@ async def _connected(ask: Ask, origin: Origin, tls: ssl.SSLContext) -> _Link:
     try:
         async with asyncio.timeout(timeout_s):
             _, link = await asyncio.get_running_loop().create_connection(
-                lambda: _Link(origin), host, port, ssl=tls if is_tls else None, happy_eyeballs_delay=0.25
+                lambda: _Link(ask.head.origin), host, port, ssl=tls if is_tls else None, happy_eyeballs_delay=0.25
             )
     except TimeoutError as exc:
         msg = f"no connection within {timeout_s} s"
@@ -177,11 +178,13 @@ class _Link(asyncio.Protocol):
     def __init__(self, origin: Origin) -> None:
         self.origin, self.kept_at = origin, 0.0
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._http = _new_http()
+        self._asked: h11.Request | None = None
+        self._http: h11.Connection | None = None  # what reads the answer, once that is known to be no plain one
         self._carrier: asyncio.Transport | None = None
         self._chunked: ChunkedBody | None = None  # what reads the answer's body, where that is chunked
         self._came = bytearray()
         self._over, self._error = False, cast("Exception | None", None)
+        self._waits = False  # The other side does: enough has come that nobody has asked for.
         self._more: asyncio.Future[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -192,6 +195,7 @@ class _Link(asyncio.Protocol):
         """Keep what came until it is asked for; where it is much, let the other side wait."""
         self._came += data
         if len(self._came) > MAX_WAITING_BYTES and self._carrier:
+            self._waits = True
             self._carrier.pause_reading()
         self._wake()
 
@@ -221,28 +225,45 @@ class _Link(asyncio.Protocol):
     def send(self, ask: Ask) -> None:
         """Write a whole request at once."""
         head, body = ask.head.text, ask.body
-        with _IN_HTTPX_WORDS:
-            self._http.send(ask.head.request)
-            self._http.send(_WHOLE)
+        self._asked = ask.head.request
         if self._carrier:
             length = b"" if body is None else b"content-length: %d\r\n" % len(body)
             self._carrier.write(b"%b%b\r\n%b" % (head, length, body or b""))
 
-    async def head(self) -> h11.Response:
+    async def head(self) -> AnswerHead:
         """Return the head of the answer."""
-        while not isinstance(event := await self._event(), h11.Response):
+        await self._something()
+        if plain := plain_head(self._came):
+            head, size = plain
+            del self._came[:size]
+            self._chunked = ChunkedBody()
+            return head
+        return await self._other_head(self._heard_by_h11())
+
+    def _heard_by_h11(self) -> h11.Connection:
+        http = self._http = _new_http()
+        if self._asked:
+            with _IN_HTTPX_WORDS:
+                http.send(self._asked)
+                http.send(_WHOLE)
+        return http
+
+    async def _other_head(self, http: h11.Connection) -> AnswerHead:
+        while not isinstance(event := await self._event(http), h11.Response):
             if not isinstance(event, h11.InformationalResponse):
                 msg = "the connection was closed before an answer"
                 raise httpx.RemoteProtocolError(msg)
-        is_chunked = _CHUNKED in list(event.headers) and event.status_code not in _BODILESS
-        self._chunked = ChunkedBody() if is_chunked else None
-        if is_chunked:  # What came with the head is not h11's any more.
-            self._came[:0] = self._http.trailing_data[0]
-        return event
+        if _CHUNKED in list(event.headers) and event.status_code not in _BODILESS:
+            self._chunked = ChunkedBody()
+            self._came[:0] = http.trailing_data[0]  # What came with the head is not h11's any more.
+        read = together((name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers)
+        return AnswerHead(event.status_code, read)
 
     async def piece(self) -> bytes:
         """Return more of the answer's body, as much at once as has come; nothing at its end."""
-        return await (self._other_piece() if self._chunked is None else self._chunked_piece(self._chunked))
+        if self._chunked:
+            return await self._chunked_piece(self._chunked)
+        return await self._other_piece(self._http) if self._http else b""
 
     async def _chunked_piece(self, body: ChunkedBody) -> bytes:
         piece = b""
@@ -253,47 +274,50 @@ class _Link(asyncio.Protocol):
             piece = body.feed(data)
         return piece
 
-    async def _other_piece(self) -> bytes:
+    async def _other_piece(self, http: h11.Connection) -> bytes:
         parts: list[bytes] = []
-        event: object = await self._event() if self._http.their_state is h11.SEND_BODY else None
+        event: object = await self._event(http) if http.their_state is h11.SEND_BODY else None
         while isinstance(event, h11.Data):
             parts.append(bytes(event.data))
-            event = self._next()
+            event = _next(http)
         return b"".join(parts)
 
     def renewed(self) -> bool:
         """Be ready for another request; say whether that is possible."""
         http, body = self._http, self._chunked
-        is_read, rest = (body.ended, body.rest) if body else (http.their_state is h11.DONE, http.trailing_data[0])
-        if not is_read or rest or http.our_state is not h11.DONE or not self.is_alive:
+        is_over = body is not None and body.ended and not body.rest
+        if http:
+            is_over = http.our_state is h11.DONE and (is_over if body else _is_over(http))
+        if not is_over or not self.is_alive:
             return False
-        self._http = _new_http()
+        self._http = self._chunked = None
         return True
 
-    async def _event(self) -> h11.Event:
-        while not isinstance(event := self._next(), h11.Event):
+    async def _event(self, http: h11.Connection) -> h11.Event:
+        while not isinstance(event := _next(http), h11.Event):
             if event is h11.PAUSED:
                 msg = "it went over to another protocol"
                 raise httpx.RemoteProtocolError(msg)
             data = await self._bytes()
             with _IN_HTTPX_WORDS:
-                self._http.receive_data(data)
+                http.receive_data(data)
         return event
 
-    def _next(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
-        with _IN_HTTPX_WORDS:
-            return self._http.next_event()
-
-    async def _bytes(self) -> bytes:
-        """Return what came; nothing where the other side has hung up."""
+    async def _something(self) -> None:
+        """Wait until something has come, or nothing more will."""
         while not self._came and not self._over:
             self._more = asyncio.get_running_loop().create_future()
             await self._more
+
+    async def _bytes(self) -> bytes:
+        """Return what came; nothing where the other side has hung up."""
+        await self._something()
         if not self._came and self._error:
             msg = "the connection was lost"
             raise httpx.ReadError(msg) from self._error
         data = bytes(self._came)
-        if len(data) > MAX_WAITING_BYTES and self._carrier:
+        if self._waits and self._carrier:
+            self._waits = False
             self._carrier.resume_reading()
         self._came.clear()
         return data
@@ -303,20 +327,25 @@ class _Link(asyncio.Protocol):
             self._more.set_result(None)
 
 
+def _next(http: h11.Connection) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+    with _IN_HTTPX_WORDS:
+        return http.next_event()
+
+
+def _is_over(http: h11.Connection) -> bool:
+    return http.their_state is h11.DONE and not http.trailing_data[0]
+
+
 class Answer:
     """Read one answer, and give its connection back where it has been read to its end; iterate over its body.
 
     Attributes:
         status_code: What it says of the request.
-        headers: Names in lower case; those that came several times as one, with commas.
+        headers: As its head holds them.
     """
 
-    def __init__(self, head: h11.Response, link: _Link, keep: Callable[[_Link], None]) -> None:
-        self.status_code = head.status_code
-        self.headers: dict[str, str] = {}
-        for raw_name, raw_value in head.headers:
-            name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
-            self.headers[name] = f"{self.headers[name]}, {value}" if name in self.headers else value
+    def __init__(self, head: AnswerHead, link: _Link, keep: Callable[[_Link], None]) -> None:
+        self.status_code, self.headers = head
         self._link, self._keep, self._closed = link, keep, False
 
     def __aiter__(self) -> Answer:

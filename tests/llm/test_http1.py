@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import httpx
 import pytest
 
-from kova_auto.llm.http1 import Ask, Http1Transport, worded
+from kova_auto.llm.http1 import MAX_WAITING_BYTES, Ask, Http1Transport, _Link, worded
 
 OK = b"HTTP/1.1 200 OK\r\n"
 SIZED = OK + b"content-length: 5\r\n\r\nhello"
@@ -196,6 +196,30 @@ async def test_a_body_that_nobody_reads_makes_its_sender_wait() -> None:
             await asyncio.sleep(0)
         assert len(answer._link._came) < 1_000_000
         await answer.aclose()
+
+
+class Carrier(asyncio.Transport):
+    """Be a connection whose other side waits or goes on."""
+
+    waits = False
+
+    def pause_reading(self) -> None:
+        self.waits = True
+
+    def resume_reading(self) -> None:
+        self.waits = False
+
+
+async def test_a_sender_that_waits_goes_on_once_what_came_is_read() -> None:
+    link, carrier, chunk = _Link(("http", "x", 80)), Carrier(), b"x" * (MAX_WAITING_BYTES - 20)
+    link.connection_made(carrier)
+
+    link.data_received(OK + b"transfer-encoding: chunked\r\n\r\n%x\r\n%b" % (len(chunk), chunk))
+    assert carrier.waits
+    await link.head()
+    assert await link.piece() == chunk
+
+    assert not carrier.waits
 
 
 async def test_a_header_that_would_be_two_is_not_sent() -> None:
