@@ -1,4 +1,4 @@
-"""Gather what a run is shown besides its prompt: memory, what earlier runs reported, AGENTS.md."""
+"""Gather what a run is shown besides its prompt: memory, earlier reports, AGENTS.md, and files that it mentions."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from kova_auto.core.approval.policy import Policy
 from kova_auto.core.context.briefing import NOTHING, Briefing
 from kova_auto.core.context.instructions import Instructions, instructed
 from kova_auto.core.context.memory import Layer, Note
+from kova_auto.core.context.mentions import mentions
 from kova_auto.core.context.recall import recalled, recounted
 from kova_auto.core.ids import CallId, RunId
 from kova_auto.core.message import ToolCall
@@ -23,9 +24,14 @@ from kova_auto.core.run import RunState
 from kova_auto.knowledge.instructions import own_instructions
 from kova_auto.knowledge.memory import global_memory, read_layer, workspace_memory
 from kova_auto.threads import aside
+from kova_auto.tools.ignore import Lister
 from kova_auto.tools.instructions import workspace_instructions
+from kova_auto.tools.mentions import mentioned
 from kova_auto.tools.roots import Ground, Roots
+from kova_auto.tools.sight import Sight
 
+MOST_IMAGES: Final = 4
+"""Of those that a prompt mentions, and those attached to it, together."""
 _JOB: Final = "job"
 """Of `[context] memory`: what the job's earlier runs reported."""
 
@@ -36,30 +42,40 @@ class Briefings:
 
     Attributes:
         roots: The boundary.
+        lister: Lists directories.
         past: Knows what the job's earlier runs reported.
         home: Of the user, canonical.
         redact: Takes the secrets that are known out of text, before any of it is cut.
     """
 
     roots: Roots
+    lister: Lister
     past: Past
     home: Path
     redact: Callable[[str], str]
 
     async def of(self, state: RunState) -> Briefing:
         """Return what a run is shown besides its prompt, as everything is now."""
-        brief = await aside(lambda: self._read(state))
-        if _JOB not in state.job.context.memory:
-            return brief
-        return brief.plus(recounted(await self.past.digest(state.job, state.run_id)))
-
-    def _read(self, state: RunState) -> Briefing:
         # Roots of its own: those of the run's calls may be in use, or not wanted for a long while.
         ground = replace(Ground.of_run(state), run_id=RunId(f"{state.run_id}/briefing"))
         try:
-            return self._memory(state).plus(self._instructions(ground))
+            files = await self._mentioned(state, ground)
+            notes = await aside(lambda: self._memory(state).plus(self._instructions(ground)))
         finally:
             self.roots.release(ground.run_id)
+        return notes.plus(await self._told(state)).plus(files)
+
+    async def _told(self, state: RunState) -> Briefing:
+        """Return what earlier runs of the job reported, where it wants to know."""
+        wanted = _JOB in state.job.context.memory
+        return recounted(await self.past.digest(state.job, state.run_id)) if wanted else NOTHING
+
+    async def _mentioned(self, state: RunState, ground: Ground) -> Briefing:
+        found = mentions(state.job.prompt)
+        if not found:
+            return NOTHING
+        sight = Sight(self.roots, ground, policy_of_run(state), self.redact, state.tainted_by)
+        return await mentioned(found, sight, self.lister, images=MOST_IMAGES)
 
     def _memory(self, state: RunState) -> Briefing:
         workspace = Path(state.request.workspace)

@@ -115,7 +115,7 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
     permissions = permissions_of(settings, environ)
     pinning, loader = Pinning(providers, server), _loader(settings, vault)
     opening = Opening(clock, pinning, past, copies, permissions, loader, vault.learn)
-    briefings = Briefings(tooling.roots, past, places.home, vault.redact)
+    briefings = Briefings(tooling.roots, tooling.lister, past, places.home, vault.redact)
     world = _world(
         store, vault, tooling, clock=clock, models=models, opening=opening, briefings=briefings, worker=worker
     )

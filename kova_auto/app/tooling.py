@@ -48,6 +48,7 @@ class Tooling:
     toolbox: LocalToolbox
     commands: Commands
     roots: Roots
+    lister: Lister
     sandbox: Sandbox
 
 
@@ -137,4 +138,4 @@ def tooling_of(
         NothingToReportTool(),
     )
     toolbox = LocalToolbox(tools, redact=vault.redact, holds_secret=vault.holds, settles=(roots,))
-    return Tooling(toolbox, commands, roots, sandbox)
+    return Tooling(toolbox, commands, roots, lister, sandbox)

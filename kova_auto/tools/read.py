@@ -14,14 +14,14 @@ from kova_auto.core.run import CallState
 from kova_auto.core.tool import CallFacts, Scene, ToolOutput, ToolRun
 from kova_auto.core.value import Value
 from kova_auto.threads import aside
-from kova_auto.tools.encoding import Text, binary_type, decode, image_type
+from kova_auto.tools.encoding import binary_type, decode, image_type
 from kova_auto.tools.files import Content, read_file
-from kova_auto.tools.output import SHOWN_BYTES, cut, printable
+from kova_auto.tools.numbered import MAX_LINE, numbered
+from kova_auto.tools.output import printable
 from kova_auto.tools.roots import Ground, Roots, Target
 
 _BLOB = "blob:"
 MAX_IMAGE_BYTES = 2 * 1024 * 1024
-_MAX_LINE = 2000
 _NAMED_BY = 12
 
 BlobReader = Callable[[BlobHash], Awaitable[bytes]]
@@ -46,7 +46,7 @@ class ReadTool:
     name = "read"
     description = (
         "Read a file. Text comes as numbered lines (number, tab, line), at most 64 KiB of it: go on with `offset`. "
-        f"Lines longer than {_MAX_LINE} characters are cut. PNG, JPEG, GIF and WebP images of at most 2 MiB are shown "
+        f"Lines longer than {MAX_LINE} characters are cut. PNG, JPEG, GIF and WebP images of at most 2 MiB are shown "
         "as images; other binary files are refused. A path `blob:...` reads what an earlier result had to leave out."
     )
     effect = Effect.READ
@@ -70,7 +70,7 @@ class ReadTool:
         del verdict  # reading is the same at every level
         if args.file_path.startswith(_BLOB):
             data = await self._blob(_named(args.file_path, scene.rests))
-            yield ToolOutput(_result(_numbered(decode(data), args)))
+            yield ToolOutput(_result(numbered(decode(data), args.offset, args.limit).text))
             return
         content = await aside(lambda: read_file(self._roots, self._target(args, scene)))
         yield shown(content, args)
@@ -111,42 +111,8 @@ def shown(content: Content, args: ReadArguments) -> ToolOutput:
     if kind := binary_type(content.data):
         message = f"{args.file_path} is a binary file ({kind}, {len(content.data)} bytes), not text"
         raise ToolFailedError(message)
-    return ToolOutput(_result(_numbered(decode(content.data), args), reads))
+    return ToolOutput(_result(numbered(decode(content.data), args.offset, args.limit).text, reads))
 
 
 def _result(text: str, reads: dict[str, BlobHash] | None = None) -> ToolResult:
     return ToolResult(status=ResultStatus.OK, parts=(TextPart(text=text),), reads=reads or {})
-
-
-def _numbered(text: Text, args: ReadArguments) -> str:
-    """Return the lines that were asked for, as many as fit, and what else there is to know."""
-    if not text.text:
-        return "[the file is empty]"
-    lines = text.readable.removesuffix("\n").split("\n")
-    first, last = args.offset, min(len(lines), args.offset + args.limit - 1 if args.limit else len(lines))
-    if first > len(lines):
-        message = f"offset {first} is behind the end: it has {len(lines)} lines"
-        raise ToolFailedError(message)
-    kept, size = [], 0
-    for number in range(first, last + 1):
-        line = f"{number}\t{cut(lines[number - 1].removesuffix(chr(13)), _MAX_LINE)}"
-        size += len(line.encode()) + 1
-        if size > SHOWN_BYTES:
-            last = number - 1
-            break
-        kept.append(line)
-    return "\n".join([*kept, *_notices(text, lines, last)])
-
-
-def _notices(text: Text, lines: list[str], last: int) -> list[str]:
-    notices = []
-    if last < len(lines):
-        notices.append(f"[{len(lines) - last} more lines of {len(lines)}; go on with offset={last + 1}]")
-    if text.odd:
-        notices.append(f"[{text.odd} bytes are no UTF-8; each is shown as \ufffd]")
-    if text.encoding != "utf-8" or text.mark:
-        notices.append(f"[encoding: {text.encoding} with a byte order mark]")
-    endings = {"CRLF" if line.endswith("\r") else "LF" for line in lines[:-1]}
-    if "CRLF" in endings:
-        notices.append("[line endings: CRLF]" if endings == {"CRLF"} else "[line endings: CRLF and LF, mixed]")
-    return notices

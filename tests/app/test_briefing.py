@@ -12,6 +12,7 @@ from kova_auto.app.serving import drive_one
 from kova_auto.core.event import ContextAssembled
 from kova_auto.core.ids import JobName, RunId, requested_run_id
 from kova_auto.core.job import Outcome
+from kova_auto.core.message import TextPart
 from tests.app.houses import Home
 from tests.support import at
 
@@ -110,3 +111,33 @@ async def test_no_secret_is_shown_not_even_a_half_of_one_that_a_cut_leaves(home:
 
     assert key[:12] not in context.system
     assert context.system.count("x" * 15_000) == 1
+
+
+async def test_what_the_prompt_mentions_stands_behind_it_and_may_be_edited_at_once(home: Home) -> None:
+    edit = '{ file_path = "a.txt", old_string = "one", new_string = "two" }'
+    script = f'[[turns]]\n[[turns.calls]]\ntool = "edit"\nargs = {edit}\n[[turns]]\ntext = "Done."\n'
+    home.job("look", 'automation = "workspace-write"\n', script)
+    (home.jobs / "look.toml").write_text(
+        (home.jobs / "look.toml").read_text().replace("Look.", "Look at @a.txt, @b.md.")
+    )
+    put(home.workspace / "a.txt", "one\n")
+    async with home.house() as house:
+        context = await context_of(home, house)
+
+    prompt, file, notice = (part.text for part in context.prompt if isinstance(part, TextPart))
+    assert prompt == "Look at @a.txt, @b.md."
+    assert "a.txt\n1\tone\n" in file
+    assert notice == "[mention @b.md is not shown: there is no b.md]"
+    assert (home.workspace / "a.txt").read_text() == "two\n"
+
+
+async def test_what_an_input_brings_is_never_a_mention(home: Home) -> None:
+    home.job("look", '[inputs]\ntitle = "see @a.txt"\n')
+    (home.jobs / "look.toml").write_text(
+        (home.jobs / "look.toml").read_text().replace("Look.", "{{ inputs.title }} @{{ inputs.title }}")
+    )
+    put(home.workspace / "a.txt", "one\n")
+    async with home.house() as house:
+        context = await context_of(home, house)
+
+    assert [part for part in context.prompt if isinstance(part, TextPart)] == [TextPart(text="see @a.txt @see @a.txt")]
