@@ -34,9 +34,14 @@ class Finished:
     refused: tuple[str, ...] = ()
 
     @property
+    def ended_by_itself(self) -> bool:
+        """Say whether nothing ended it."""
+        return self.ended.ending is Ending.EXITED
+
+    @property
     def succeeded(self) -> bool:
         """Say whether it came to its own end, with exit code 0."""
-        return self.ended.ending is Ending.EXITED and self.ended.exit_code == 0
+        return self.ended_by_itself and self.ended.exit_code == 0
 
 
 def both_ends(output: Output) -> str:
