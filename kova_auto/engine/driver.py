@@ -118,12 +118,13 @@ def _rested(step: Resting) -> Advanced:
             return Advanced.SUSPENDED
 
 
-async def _cut_off(task: asyncio.Future[Entry]) -> None:
+async def _ended(task: asyncio.Future[Advanced]) -> None:
     """Cancel a task that is not done, and wait for its end, also where this is cancelled meanwhile.
 
     A generator that is at work cannot be closed, and what tidies up after a tool is not to be disturbed.
     """
-    task.cancel()
+    if not task.done():
+        task.cancel()
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
         try:
@@ -132,14 +133,6 @@ async def _cut_off(task: asyncio.Future[Entry]) -> None:
             cancelled = exc
     if cancelled:
         raise cancelled
-
-
-async def _next(entries: Entries, bell: Bell) -> Entry:
-    """Return the next entry, and wake whoever waits for it: sooner than what is called when a task is done."""
-    try:
-        return await anext(entries)
-    finally:
-        bell.wake()
 
 
 _AT_ONCE = (CallModel, Execute, AnswerForNobody, Refuse)
@@ -155,16 +148,49 @@ def _acts_unannounced(step: Acting, state: RunState) -> bool:
 
 
 class _Drive:
-    """Hold what one stretch of driving needs, from taking the lease to giving it back."""
+    """Hold what one stretch of driving needs, from taking the lease to giving it back.
 
-    __slots__ = ("_bell", "_limit", "_moment", "_pen", "_stopping", "_tenure", "_world")
+    Two tasks share it: the hand does step after step, and its watcher, who was asked for the drive, cuts off what the
+    hand is at where there is a reason. They never use the pen together: the watcher looks for a reason only while the
+    hand is at work, and the hand goes on only when the watcher has looked.
+    """
+
+    __slots__ = (
+        "_bell",
+        "_cut",
+        "_hand",
+        "_limit",
+        "_looking",
+        "_moment",
+        "_pen",
+        "_stepping",
+        "_stopping",
+        "_tenure",
+        "_world",
+    )
 
     def __init__(self, world: World, pen: Pen, tenure: Tenure, bell: Bell, stopping: Stopping) -> None:
         self._world, self._pen, self._tenure, self._bell, self._stopping = world, pen, tenure, bell, stopping
         self._limit: asyncio.TimerHandle | None = None
         self._moment: asyncio.TimerHandle | None = None
+        self._hand: asyncio.Task[Advanced]
+        self._stepping: Acting | None = None  # that the hand is at and that may be cut off
+        self._looking: asyncio.Future[None] | None = None
+        self._cut: Exception | None = None  # why what the hand is at does not count
 
     async def run(self) -> Advanced:
+        hand = self._hand = asyncio.get_running_loop().create_task(self._work())
+        try:
+            while not hand.done():
+                if not (self._stepping and self._is_rung(self._stepping)):
+                    await self._bell.waiter()
+                if self._stepping:
+                    await self._look(self._stepping)
+        finally:
+            await _ended(hand)
+        return hand.result()
+
+    async def _work(self) -> Advanced:
         try:
             return await self._steps()
         finally:
@@ -176,6 +202,7 @@ class _Drive:
                 for timer in filter(None, (self._limit, self._moment)):
                     timer.cancel()
                 await self._tenure.give_back(ended=not self._pen.is_ours or self._pen.state.finished is not None)
+                self._bell.wake()  # The watcher: sooner than what is called when a task is done.
 
     async def _steps(self) -> Advanced:
         step: Step
@@ -209,17 +236,44 @@ class _Drive:
 
     async def _unless_ended(self, entries: Entries, step: Acting) -> Entry:
         """Await one stretch of a step's work; where something ends it before, what was done at that moment counts."""
-        task = asyncio.get_running_loop().create_task(_next(entries, self._bell))
-        try:
-            while not task.done():  # The step was chosen this moment: there is no reason yet to end it.
-                await self._woken(step)
-                if task.done() or await self._ends(step):
-                    break
-        finally:
-            await _cut_off(task)
-        if task.cancelled():
+        if self._is_rung(step) and await self._ends(step):
             raise _CutOffError
-        return task.result()
+        self._mind(step)
+        hand, self._cut, self._stepping = self._hand, None, step
+        asked_to_end = hand.cancelling()
+        try:
+            entry = await anext(entries)
+        except asyncio.CancelledError:
+            if self._cut is None or hand.cancelling() > asked_to_end + 1:
+                raise  # Somebody wants the whole drive to end.
+            raise self._cut from None
+        finally:
+            self._stepping = None
+            if self._looking:
+                await self._looking
+            if self._cut and hand.cancelling() > asked_to_end:
+                hand.uncancel()
+        if isinstance(self._cut, OvertakenError):
+            raise self._cut
+        return entry
+
+    async def _look(self, step: Acting) -> None:
+        """Look whether the step that the hand is at is to end, and cut it off then."""
+        looking = self._looking = asyncio.get_running_loop().create_future()
+        try:
+            self._cut = _CutOffError() if await self._ends(step) else None
+        except OvertakenError as exc:
+            self._cut = exc
+        finally:
+            self._looking = None
+            looking.set_result(None)
+        if self._stepping is not step:
+            return  # It came to its end meanwhile.
+        if self._cut:
+            self._stepping = None  # Once is enough.
+            self._hand.cancel()
+        else:
+            self._mind(step)
 
     async def _ends(self, step: Acting) -> bool:
         """Say whether a step is to end now, whatever it is at."""
@@ -238,16 +292,16 @@ class _Drive:
             self._bell.rung = False
             await self._pen.fold_in()
 
-    async def _woken(self, step: Acting) -> None:
-        """Wait until the step's work is done, or until there is a reason to look whether the step is to end."""
-        if self._is_over() or (self._bell.rung and not settles(step)):
-            return
-        woken = self._bell.waiter()
+    def _is_rung(self, step: Acting) -> bool:
+        """Say whether there is a reason to look whether a step is to end; the bell wakes when there is another."""
+        return self._is_over() or (self._bell.rung and not settles(step))
+
+    def _mind(self, step: Acting) -> None:
+        """Have the watcher woken when the run's time is over, and when what waits to be written has waited enough."""
         if not settles(step):
             self._mind_limit()
         if self._pen.holds and self._moment is None:
             self._moment = asyncio.get_running_loop().call_later(MOMENT_S, self._moment_is_over)
-        await woken
 
     def _moment_is_over(self) -> None:
         """Have what waits written, if the step goes on; what waits since later is written a little early."""
