@@ -186,6 +186,7 @@ def _world(
         journal=store.journal,
         views=store.views,
         toolbox=tooling.toolbox,
+        checks=tooling.checks,
         models=models.of,
         policies=policy_of_run,
         offers=opening.permissions.offers,

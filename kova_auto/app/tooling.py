@@ -19,6 +19,7 @@ from kova_auto.core.secret import SecretRef
 from kova_auto.engine.world import Blobs
 from kova_auto.net.proxy import Proxy
 from kova_auto.tools.bash import BashTool
+from kova_auto.tools.checking import CommandChecks
 from kova_auto.tools.commands import Commands, Host
 from kova_auto.tools.edit import EditTool
 from kova_auto.tools.glob import GlobTool
@@ -46,6 +47,7 @@ class Tooling:
     """Hold the toolbox with what else it is made of."""
 
     toolbox: LocalToolbox
+    checks: CommandChecks
     commands: Commands
     roots: Roots
     lister: Lister
@@ -138,4 +140,4 @@ def tooling_of(
         NothingToReportTool(),
     )
     toolbox = LocalToolbox(tools, redact=vault.redact, holds_secret=vault.holds, settles=(roots,))
-    return Tooling(toolbox, commands, roots, lister, sandbox)
+    return Tooling(toolbox, CommandChecks(commands, vault.redact), commands, roots, lister, sandbox)

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from kova_auto.core.approval.levels import Mode, Verdict
 from kova_auto.core.consent import Target
-from kova_auto.core.event import Event, Previous, RunRequested
+from kova_auto.core.event import CheckResult, Event, Previous, RunRequested
 from kova_auto.core.holding import Hold
 from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId
 from kova_auto.core.message import ModelChunk, ModelRequest, ToolCall, ToolResult, ToolSpec
@@ -273,3 +273,16 @@ class Toolbox(Protocol):
 
     async def settle(self, scene: Scene) -> None:
         """End a run's background processes and remove its temporary files; safe to call twice."""
+
+
+class Checks(Protocol):
+    """Run the commands by which a job file judges its runs; the scene of each has a call of its own."""
+
+    async def facts(self, command: str, scene: Scene) -> CallFacts:
+        """Find out how a command could be confined; changes nothing."""
+
+    async def check(self, command: str, verdict: Verdict, scene: Scene, timeout_s: float) -> CheckResult:
+        """Run a command that the verdict allows; one that cannot be run, or takes too long, has failed."""
+
+    async def clear(self, scene: Scene) -> None:
+        """End what an earlier worker left of such commands; safe to call twice."""

@@ -12,7 +12,7 @@ from kova_auto.core.consent import Offer, Target
 from kova_auto.core.context.briefing import Briefing
 from kova_auto.core.ids import BlobHash
 from kova_auto.core.message import ToolCall
-from kova_auto.core.ports import Clock, Journal, Model, SteadyClock, Toolbox, Views
+from kova_auto.core.ports import Checks, Clock, Journal, Model, SteadyClock, Toolbox, Views
 from kova_auto.core.run import RunState
 from kova_auto.core.tool import CallFacts, Scene
 
@@ -74,6 +74,7 @@ class World(Senses):
     journal: Journal
     views: Views
     toolbox: Toolbox
+    checks: Checks
     learn: Callable[[RunState], None]
     zone: Callable[[RunState], ZoneInfo]
     hindrance: Callable[[RunState], Awaitable[str]]

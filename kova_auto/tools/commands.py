@@ -287,8 +287,17 @@ class Commands:
         set_aside = await asyncio.to_thread(self._settle_noted, dirs, call)
         return Remains(len(ended), set_aside, await asyncio.to_thread(dirs.printed, call))
 
+    async def clear(self, scene: Scene) -> None:
+        """End what an earlier process left of a run's commands of which no fact tells. Safe to call twice."""
+        dirs = self.dirs(scene.run_id)
+        for call, leader in await asyncio.to_thread(lambda: tuple(dirs.led())):
+            await kill_leftovers(leader, dirs.token(call))
+            await asyncio.to_thread(self._settle_noted, dirs, call)
+            dirs.leader(call).unlink(missing_ok=True)
+
     async def settle(self, scene: Scene) -> None:
         """End everything that a run left running, and remove what it kept. Safe to call twice."""
+        await self.clear(scene)
         for call, process in scene.processes.items():
             if (scene.run_id, call) not in self._left:
                 await self.recover(scene, process)

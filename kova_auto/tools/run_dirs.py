@@ -13,10 +13,13 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from kova_auto.core.ids import CallId, RunId
+from kova_auto.tools.leftovers import Leader
 from kova_auto.tools.sandbox.control import Controls
 
 _CONTROLS = TypeAdapter(Controls)
+_LEADER = TypeAdapter(Leader)
 _NOTE = ".held"
+_LED = ".leader"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,20 @@ class RunDirs:
         """Yield the calls whose notes are still there."""
         with suppress(OSError):
             yield from sorted(CallId(path.name.removesuffix(_NOTE)) for path in self.outputs.glob(f"*{_NOTE}"))
+
+    def leader(self, call_id: CallId) -> Path:
+        """Return the file that says which process runs a command of which no fact tells."""
+        return self.outputs / f"{call_id}{_LED}"
+
+    def write_leader(self, call_id: CallId, leader: Leader) -> None:
+        """Write down the process of such a command, before it runs."""
+        self.leader(call_id).write_bytes(_LEADER.dump_json(leader))
+
+    def led(self) -> Iterator[tuple[CallId, Leader]]:
+        """Yield the commands that are written down so; of half a note, no command ever ran."""
+        for path in sorted(self.outputs.glob(f"*{_LED}")):
+            with suppress(OSError, ValidationError):
+                yield CallId(path.name.removesuffix(_LED)), _LEADER.validate_json(path.read_bytes())
 
     def remove(self) -> None:
         """Remove all but the cache, whatever commands did to it; calling twice is safe."""

@@ -21,6 +21,7 @@ from kova_auto.engine.dispatch import Advanced
 from kova_auto.engine.driver import LEASE
 from kova_auto.engine.service import Engine
 from kova_auto.engine.world import World
+from tests.doubles.checks import Proof
 from tests.doubles.clock import HandClock
 from tests.doubles.journal import MemoryJournal
 from tests.doubles.model import ScriptedModel
@@ -37,6 +38,7 @@ class Stage:
     journal: MemoryJournal = field(default_factory=MemoryJournal)
     clock: HandClock = field(default_factory=HandClock)
     hands: Hands = field(default_factory=Hands)
+    proof: Proof = field(default_factory=Proof)
     bells: Bells = field(default_factory=Bells)
     lease: timedelta = LEASE
     hindrance: str = ""
@@ -58,11 +60,15 @@ class Stage:
         models: Mapping[str, Model] | None = None,
     ) -> Engine:
         player = model or ScriptedModel(*replies)
-        world = World(
+        return Engine(self.world(player, models, worker=worker), self.bells, lease=self.lease)
+
+    def world(self, player: Model, models: Mapping[str, Model] | None = None, *, worker: str = "one") -> World:
+        return World(
             clock=self.clock,
             journal=self.journal,
             views=self.journal,
             toolbox=self.hands,
+            checks=self.proof,
             models=lambda _, name: models[name] if models else player,
             policies=policy_of_run,
             offers=self._offers,
@@ -76,7 +82,6 @@ class Stage:
             worker=worker,
             system="Linux",
         )
-        return Engine(world, self.bells, lease=self.lease)
 
     async def _offers(self, *_: object) -> Offer:
         return self.offer

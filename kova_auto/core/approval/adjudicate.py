@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from kova_auto.core.approval import reasons
 from kova_auto.core.approval.facts import CallFacts, PathFact, Zone
-from kova_auto.core.approval.levels import Effect, Ruling, Verdict
+from kova_auto.core.approval.levels import ApprovalLevel, Effect, Ruling, Verdict
 from kova_auto.core.approval.opinion import Opinion, Stage
 from kova_auto.core.approval.policy import Policy, policy_hash
 from kova_auto.core.approval.rows import judged
@@ -96,12 +96,17 @@ def _floor(facts: CallFacts) -> Iterator[Opinion]:
 
 def box_of(facts: CallFacts, policy: Policy) -> Box | None:
     """Return the confinement that a command gets, or None where none that will do is proven."""
-    must_only_read = reach(policy.mode, Effect.COMMAND) is Reach.READING
+    must_only_read = reach(policy.mode, Effect.COMMAND) is Reach.READING or _is_unasked(facts, policy)
     if policy.sandbox == "off":
         # The executor will not confine it then, whatever could be proven here.
         return None if must_only_read else Box.OPEN
     wanted = (Box.READING,) if must_only_read else boxes(policy.level)
     return next((box for box in wanted if box in facts.confinable), None)
+
+
+def _is_unasked(facts: CallFacts, policy: Policy) -> bool:
+    """Say whether a command runs about which somebody who wants to be asked of everything is not asked."""
+    return bool(facts.own) and policy.level is ApprovalLevel.ASK
 
 
 def _strictness(verdict: Verdict) -> int:

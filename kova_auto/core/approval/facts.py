@@ -47,6 +47,7 @@ class CallFacts:
         confinable: Confinements that are proven on this machine, as `reading`, `workspace`.
         no_confinement: Why none is proven: one sentence that a person can act on.
         tainted_by: Untrusted text that the run has read, as `the web page https://…`; empty where it has read none.
+        own: Key of the job file that names this very command, as `output.checks`; empty where the model asks for it.
     """
 
     call: ToolCall
@@ -58,3 +59,4 @@ class CallFacts:
     confinable: frozenset[str] = frozenset()
     no_confinement: str = ""
     tainted_by: str = ""
+    own: str = ""

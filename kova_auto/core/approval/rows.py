@@ -42,11 +42,20 @@ def judged(facts: CallFacts, policy: Policy, box: Box | None) -> Iterator[Opinio
         policy: Of the run.
         box: In which a command would run; None for other calls.
     """
+    if facts.own and facts.effect is Effect.COMMAND:
+        yield Opinion(Stage.LEVEL, _own(facts), Row.COMMAND, box=box)
+        return
     for row, path in _rows(facts):
         found = cell(policy.level, row)
         covered = coverage(heeded(policy), facts.command or "") if found in _FROM_RULES else None
         verdict = _by_cell(found, row, path, facts, policy) or _by_list(found, row, facts, policy, box, covered)
         yield Opinion(Stage.LEVEL, verdict, row, found, path, covered, box)
+
+
+def _own(facts: CallFacts) -> Verdict:
+    """Return the verdict on a command of the job file itself: that its author wrote it there is its grant."""
+    rule = f"job.{facts.own}"
+    return Verdict(ruling=Ruling.ALLOW, rule=rule, reason=reasons.allowed_by(rule))
 
 
 def _rows(facts: CallFacts) -> list[tuple[Row, PathFact | None]]:
