@@ -1,4 +1,4 @@
-"""Gather what a run is shown besides its prompt: memory, earlier reports, AGENTS.md, and files that it mentions."""
+"""Gather what a run is shown besides its prompt: memory, earlier reports, AGENTS.md, and files."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from kova_auto.core.approval.adjudicate import adjudicate
 from kova_auto.core.approval.facts import CallFacts, PathFact, Zone
 from kova_auto.core.approval.levels import Effect, Ruling
 from kova_auto.core.approval.policy import Policy
+from kova_auto.core.context.attachments import MOST_IMAGES
 from kova_auto.core.context.briefing import NOTHING, Briefing
 from kova_auto.core.context.instructions import Instructions, instructed
 from kova_auto.core.context.memory import Layer, Note
 from kova_auto.core.context.mentions import mentions
 from kova_auto.core.context.recall import recalled, recounted
 from kova_auto.core.ids import CallId, RunId
-from kova_auto.core.message import ToolCall
+from kova_auto.core.message import ImagePart, ToolCall
 from kova_auto.core.policy import policy_of_run
 from kova_auto.core.run import RunState
 from kova_auto.knowledge.instructions import own_instructions
 from kova_auto.knowledge.memory import global_memory, read_layer, workspace_memory
 from kova_auto.threads import aside
+from kova_auto.tools.attachments import attached
 from kova_auto.tools.ignore import Lister
 from kova_auto.tools.instructions import workspace_instructions
 from kova_auto.tools.mentions import mentioned
+from kova_auto.tools.pdf import can_read
 from kova_auto.tools.roots import Ground, Roots
 from kova_auto.tools.sight import Sight
 
-MOST_IMAGES: Final = 4
-"""Of those that a prompt mentions, and those attached to it, together."""
 _JOB: Final = "job"
 """Of `[context] memory`: what the job's earlier runs reported."""
 
@@ -59,7 +60,7 @@ class Briefings:
         # Roots of its own: those of the run's calls may be in use, or not wanted for a long while.
         ground = replace(Ground.of_run(state), run_id=RunId(f"{state.run_id}/briefing"))
         try:
-            files = await self._mentioned(state, ground)
+            files = await self._files(state, ground)
             notes = await aside(lambda: self._memory(state).plus(self._instructions(ground)))
         finally:
             self.roots.release(ground.run_id)
@@ -70,12 +71,15 @@ class Briefings:
         wanted = _JOB in state.job.context.memory
         return recounted(await self.past.digest(state.job, state.run_id)) if wanted else NOTHING
 
-    async def _mentioned(self, state: RunState, ground: Ground) -> Briefing:
-        found = mentions(state.job.prompt)
-        if not found:
-            return NOTHING
+    async def _files(self, state: RunState, ground: Ground) -> Briefing:
+        """Return what the prompt mentions, and what is attached to it."""
+        paths, found = state.job.context.attachments, mentions(state.job.prompt)
         sight = Sight(self.roots, ground, policy_of_run(state), self.redact, state.tainted_by)
-        return await mentioned(found, sight, self.lister, images=MOST_IMAGES)
+        # What is attached is what lies there, whatever the run has in a workspace of its own.
+        near = replace(ground, workspace=state.job.workspace, read_roots=(*ground.read_roots, ground.job_dir))
+        with_these = await attached(paths, replace(sight, ground=near), reads_pdf=can_read()) if paths else NOTHING
+        images = MOST_IMAGES - sum(isinstance(part, ImagePart) for part in with_these.behind)
+        return (await mentioned(found, sight, self.lister, images=images) if found else NOTHING).plus(with_these)
 
     def _memory(self, state: RunState) -> Briefing:
         workspace = Path(state.request.workspace)

@@ -21,6 +21,7 @@ class ContextAssembled(Fact):
         notices: What the system prompt says of a workspace of the run's own.
         sources: What was gathered for it besides the prompt, and what could not be.
         reads: Content hash of each file that is shown whole, by absolute path.
+        rests: Blobs with the whole of what is cut in it: a tool may read them.
         taints: Untrusted text in it; empty where there is none.
         history: What was said in the run that this one continues, oldest first.
     """
@@ -32,6 +33,7 @@ class ContextAssembled(Fact):
     notices: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
     reads: dict[str, BlobHash] = Field(default_factory=dict)
+    rests: tuple[BlobHash, ...] = ()
     taints: str = ""
     history: tuple[Message, ...] = ()
 

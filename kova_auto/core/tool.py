@@ -43,7 +43,7 @@ class Scene:
         level: The level's name, attended or not.
         write_roots: Directories that count as inside, of the job, the user and this machine.
         answers: What a person answered to the questions of this call; empty where nobody did.
-        rests: Blobs with what this run's results had to leave out: no other blob may be read.
+        rests: Blobs with what this run's prompt and results had to leave out: no other blob may be read.
     """
 
     run_id: RunId

@@ -28,7 +28,6 @@ def _extras(job: JobFile) -> Iterator[tuple[str, str]]:
         "agents.allow": job.agents.allow,
         "mcp.servers": job.mcp.servers,
         "context.skills": job.context.skills,
-        "context.attachments": job.context.attachments,
         "permissions.allow_mcp_tools": job.permissions.allow_mcp_tools,
     }
     yield from ((key, "leave it out") for key, value in present.items() if value)

@@ -137,6 +137,7 @@ def _context(state: RunState, world: World, notices: tuple[str, ...], brief: Bri
         notices=notices,
         sources=brief.sources,
         reads=dict(brief.reads),
+        rests=brief.rests,
         taints=brief.taints,
     )
 

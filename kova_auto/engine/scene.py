@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kova_auto.core.ids import CallId
+from kova_auto.core.ids import BlobHash, CallId
 from kova_auto.core.limits import left_s
 from kova_auto.core.run import RunState
 from kova_auto.core.tool import CallFacts, Scene
@@ -28,10 +28,15 @@ def scene_of(state: RunState, senses: Senses, call: CallId = NO_CALL) -> Scene:
         seen=state.seen,
         todo=state.todo,
         processes={process.call_id: process for process in state.background},
-        rests=frozenset(known.result.rest for known in state.calls.values() if known.result and known.result.rest),
+        rests=_rests(state),
         write_roots=senses.policies(state).write_roots,
         answers=_answers(state, call),
     )
+
+
+def _rests(state: RunState) -> frozenset[BlobHash]:
+    of_calls = frozenset(known.result.rest for known in state.calls.values() if known.result and known.result.rest)
+    return of_calls.union(state.context.rests) if state.context else of_calls
 
 
 def _answers(state: RunState, call: CallId) -> tuple[str, ...]:

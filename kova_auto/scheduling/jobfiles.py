@@ -172,6 +172,7 @@ def _job(draft: Draft, parts: Parts, timezone: str) -> Job:
         "script_text": parts.script_text,
         "schema_text": parts.schema_text,
         "permissions": parts.permissions,
+        "context": parts.context,
         "env": parts.env,
         "schedule": _in_zone(draft, draft.file.schedule, timezone),
         "bounds_money": bool(draft.file.limits.model_fields_set & IN_MONEY),

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kova_auto.core.errors import ConfigError
-from kova_auto.core.job import Permissions
+from kova_auto.core.job import Context, Permissions
 from kova_auto.core.secret import SecretRef
 from kova_auto.core.toml.document import parse_document
 from kova_auto.core.toml.places import Key
+from kova_auto.scheduling.attachment_checks import read_attachments
 from kova_auto.scheduling.draft import Draft
 from kova_auto.settings.text import absolute, read_text
 
@@ -25,6 +26,7 @@ class Parts:
     script_text: str | None
     schema_text: str | None
     permissions: Permissions
+    context: Context
     env: dict[str, SecretRef]
 
 
@@ -35,12 +37,15 @@ def read_parts(draft: Draft) -> Parts:
         name: _roots(draft, ("permissions", name), getattr(file.permissions, name), workspace)
         for name in ("write_roots", "read_roots")
     }
+    permissions = file.permissions.model_copy(update=roots)
+    attachments = read_attachments(draft, workspace, permissions)
     return Parts(
         prompt=_prompt(draft),
         workspace=str(workspace),
         script_text=_script(draft),
         schema_text=_schema(draft),
-        permissions=file.permissions.model_copy(update=roots),
+        permissions=permissions,
+        context=file.context.model_copy(update={"attachments": attachments}),
         env={name: read_reference(draft, ("env", name), reference) for name, reference in file.env.items()},
     )
 

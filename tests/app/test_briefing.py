@@ -10,12 +10,13 @@ import pytest
 from kova_auto.app.house import House
 from kova_auto.app.serving import drive_one
 from kova_auto.core.event import ContextAssembled
-from kova_auto.core.ids import JobName, RunId, requested_run_id
+from kova_auto.core.ids import JobName, RunId, blob_hash, requested_run_id
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import TextPart
-from tests.app.houses import Home
+from tests.app.houses import Home, id_of
 from tests.support import at
 
+RUN = id_of("look")
 REPORTS = '[[turns]]\ntext = "Seven tests are red."\n'
 
 
@@ -141,3 +142,51 @@ async def test_what_an_input_brings_is_never_a_mention(home: Home) -> None:
         context = await context_of(home, house)
 
     assert [part for part in context.prompt if isinstance(part, TextPart)] == [TextPart(text="see @a.txt @see @a.txt")]
+
+
+async def test_what_is_attached_stands_behind_the_prompt_from_beside_the_job_too(home: Home) -> None:
+    home.jobs.mkdir(parents=True)
+    put(home.jobs / "policy.txt", "Refunds take five days.\n")
+    home.job("look", 'isolation = "copy"\n[context]\nattachments = ["policy.txt", "../../../work/a.txt"]\n')
+    put(home.workspace / "a.txt", "one\n")
+    async with home.house() as house:
+        context = await context_of(home, house)
+
+    (_, shown) = context.prompt
+    assert isinstance(shown, TextPart)
+    assert "policy.txt\nRefunds take five days.\n" in shown.text
+    assert "a.txt\none\n" in shown.text
+
+
+async def test_a_run_whose_attachment_is_gone_is_blocked_before_any_model_is_called(home: Home) -> None:
+    home.jobs.mkdir(parents=True)
+    put(home.jobs / "policy.txt", "Refunds take five days.\n")
+    home.job("look", '[context]\nattachments = ["policy.txt"]\n')
+    async with home.house() as house:
+        await house.control.request(home.ask("look"))
+        (home.jobs / "policy.txt").unlink()
+        await drive_one(house, RUN, asyncio.Event())
+        state = await house.store.journal.load(RUN)
+
+    assert state.finished
+    assert (state.finished.outcome, state.model_calls) == (Outcome.BLOCKED, 0)
+    assert state.finished.reason == f"context.attachments: there is no {home.jobs}/policy.txt"
+
+
+async def test_all_of_a_long_attachment_can_be_read(home: Home) -> None:
+    home.jobs.mkdir(parents=True)
+    text = "".join(f"line {number}\n" for number in range(10_000))
+    put(home.jobs / "policy.txt", text)
+    path = f"blob:{blob_hash(text.encode())[:12]}"
+    args = f'{{ file_path = "{path}", offset = 10000 }}'
+    script = f'[[turns]]\n[[turns.calls]]\nid = "it"\ntool = "read"\nargs = {args}\n'
+    home.job(
+        "look", '[context]\nattachments = ["policy.txt"]\n', script + '[[turns]]\ntext = "{{ results.it.text }}"\n'
+    )
+    async with home.house() as house:
+        context = await context_of(home, house)
+        state = await house.store.journal.load(RUN)
+
+    assert context.rests == (blob_hash(text.encode()),)
+    assert state.finished
+    assert "10000\tline 9999" in state.finished.answer

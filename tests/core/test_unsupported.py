@@ -36,7 +36,7 @@ OBEYED: Mapping[str, object] = {
         "questions": "suspend",
         "notify": ["desk"],
     },
-    "context": {"memory": ["job"]},
+    "context": {"memory": ["job"], "attachments": ["a.pdf"]},
     "notify": [{"endpoint": "ci", "when": "change"}],
 }
 
@@ -73,7 +73,6 @@ def test_a_default_that_is_written_out_is_not_named() -> None:
         ("agents.allow", {"agents": {"allow": ["explorer"]}}),
         ("mcp.servers", {"mcp": {"servers": ["github"]}}),
         ("context.skills", {"context": {"skills": ["a"]}}),
-        ("context.attachments", {"context": {"attachments": ["a.pdf"]}}),
         ("permissions.allow_mcp_tools", {"permissions": {"allow_mcp_tools": ["github/*"]}}),
     ],
 )

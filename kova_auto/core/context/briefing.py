@@ -30,7 +30,8 @@ class Briefing:
         behind: What stands behind the prompt: mentioned files, attachments.
         sources: Each piece that was gathered, or was to be.
         remarks: What else the model is told of what it is not shown, a sentence each.
-        blobs: What `behind` points to.
+        blobs: What `behind` and `rests` point to.
+        rests: Blobs with the whole of what is cut, which a tool may read.
         reads: Content hash of each file that is shown whole, by absolute path.
         taints: Untrusted text in all this, as `the web page https://…`; empty where there is none.
         lacks: Why the run must not begin; empty where it may.
@@ -45,6 +46,7 @@ class Briefing:
     sources: tuple[Source, ...] = ()
     remarks: tuple[str, ...] = ()
     blobs: tuple[bytes, ...] = ()
+    rests: tuple[BlobHash, ...] = ()
     reads: Mapping[str, BlobHash] = field(default_factory=dict)
     taints: str = ""
     lacks: str = ""
@@ -73,6 +75,7 @@ class Briefing:
             sources=self.sources + other.sources,
             remarks=self.remarks + other.remarks,
             blobs=self.blobs + other.blobs,
+            rests=self.rests + other.rests,
             reads={**self.reads, **other.reads},
             taints=self.taints or other.taints,
             lacks=self.lacks or other.lacks,
