@@ -150,7 +150,7 @@ def _about_turn(state: RunState, now: datetime) -> Iterator[Event]:
             usage=Usage(input_tokens=10, output_tokens=3, cost_usd=0.002) if asked else None,
         )
     for call_id in state.open_calls:
-        yield ModeEntered(at=now, mode=Mode.PLAN, call_id=call_id, system="Plan.", tools=())
+        yield ModeEntered(at=now, mode=Mode.PLAN, call_id=call_id, tools=())
     yield ChecksStarted(at=now, iteration=iteration)
     yield ChecksFinished(at=now, iteration=iteration, results=(CheckResult(command="true", exit_code=0),))
 

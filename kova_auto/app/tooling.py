@@ -26,6 +26,7 @@ from kova_auto.tools.glob import GlobTool
 from kova_auto.tools.grep import GrepTool
 from kova_auto.tools.ignore import Lister
 from kova_auto.tools.nothing import NothingToReportTool
+from kova_auto.tools.plan import PlanExitTool, PlanWriteTool
 from kova_auto.tools.question import QuestionTool
 from kova_auto.tools.read import ReadTool
 from kova_auto.tools.roots import Roots
@@ -39,6 +40,7 @@ from kova_auto.tools.tasks import TaskOutputTool, TaskStopTool
 from kova_auto.tools.todo import TodoTool
 from kova_auto.tools.toolbox import LocalToolbox
 from kova_auto.tools.web_fetch import WebFetchTool
+from kova_auto.tools.work_needed import WorkNeededTool
 from kova_auto.tools.write import WriteTool
 
 
@@ -138,6 +140,9 @@ def tooling_of(
         TodoTool(),
         QuestionTool(),
         NothingToReportTool(),
+        PlanWriteTool(roots),
+        PlanExitTool(),
+        WorkNeededTool(),
     )
     toolbox = LocalToolbox(tools, redact=vault.redact, holds_secret=vault.holds, settles=(roots,))
     return Tooling(toolbox, CommandChecks(commands, vault.redact), commands, roots, lister, sandbox)

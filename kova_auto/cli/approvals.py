@@ -106,7 +106,7 @@ def show(run: RunArgument, call: CallArgument, *, config: ConfigOption = None, j
         more = asked.model_dump(mode="json", include={"offer", "no_offer", "proposed", "targets"}) if asked else {}
         say_json({"approval": rows[0] if rows else None, "arguments": known.call.args, "rule": rule, **more})
     else:
-        lines = card(known, parse_zone(settings.timezone))
+        lines = card(known, parse_zone(settings.timezone), state.plan)
         say("\n".join((f"call {known.call.id} of run {state.run_id}", *lines)))
 
 

@@ -73,7 +73,7 @@ class Attendant:
     async def _ask(self, through: Through, known: CallState) -> bool:
         line = through.account.screen.line
         line()
-        for text in card(known, self.zone):
+        for text in card(known, self.zone, through.account.state.plan):
             line(text)
         said = await self._said(through, known)
         if said is None:

@@ -10,6 +10,7 @@ from kova_auto.cli.run_rows import when
 from kova_auto.core.delivery.report import spell_standing
 from kova_auto.core.delivery.text import one_line, visible
 from kova_auto.core.run import CallState
+from kova_auto.core.tool_names import PLAN_EXIT
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -18,13 +19,21 @@ _NAME = 60
 _WORDS = 10_000
 
 
-def card(known: CallState, zone: ZoneInfo) -> Iterator[str]:
-    """Yield the lines that say what is asked, why, and what "allow and remember" would keep."""
+def card(known: CallState, zone: ZoneInfo, plan: str = "") -> Iterator[str]:
+    """Yield the lines that say what is asked, why, and what "allow and remember" would keep.
+
+    Args:
+        known: The call.
+        zone: In which instants are shown.
+        plan: Of the run; shown where the call asks that it be carried out.
+    """
     yield f"tool: {one_line(known.call.tool, _NAME)}"
     if known.verdict and known.verdict.question:
         yield from questions(known)
     else:
         yield from _deed(known)
+    if known.call.tool == PLAN_EXIT:
+        yield from (f"  | {visible(line)}" for line in plan.splitlines())
     yield from _answer(known, zone)
 
 

@@ -39,7 +39,7 @@ def workspace_wanted(state: RunState) -> str:
     """Return the workspace that a run may change in place; empty where it changes none, or works in its own."""
     request, job = state.request, state.job
     in_place = request.workspace == job.workspace and job.isolation == "in-place"
-    return request.workspace if in_place and may_write(job.mode, request.level or job.automation) else ""
+    return request.workspace if in_place and may_write(state.heading_for, request.level or job.automation) else ""
 
 
 def workspace_held(state: RunState) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from kova_auto.core.approval.levels import ApprovalLevel, AutomationLevel
+from kova_auto.core.approval.levels import ApprovalLevel, AutomationLevel, Mode
 from kova_auto.core.approval.policy import Grant, Grants, Origin, Policy
 from kova_auto.core.approval.tables import Level
 from kova_auto.core.consent import Standing
@@ -21,6 +21,7 @@ def policy_of(
     *,
     user: Standing = NOTHING,
     remembered: Standing = NOTHING,
+    mode: Mode | None = None,
 ) -> Policy:
     """Return the policy of a run of `job`.
 
@@ -29,13 +30,14 @@ def policy_of(
         attended: Level of an attended run; None takes the job's automation level.
         user: What the user's own permission file allows.
         remembered: What this machine allowed for this workspace.
+        mode: That the run is in; None for the job's own.
     """
     asked, granted = job.approval, job.permissions
     level: Level = job.automation if attended is None else attended
     own = Standing(commands=granted.allow_commands, tools=granted.allow_mcp_tools)
     grants = _grants(own, Origin.JOB).plus(_grants(user, Origin.USER)).plus(_grants(remembered, Origin.LOCAL))
     return Policy(
-        mode=job.mode,
+        mode=mode or job.mode,
         level=level,
         grants=grants,
         web=granted.web,
@@ -58,15 +60,16 @@ def _write_roots(own: tuple[str, ...], level: Level, others: tuple[str, ...]) ->
 class _Frozen:
     """Tell a run's opening, and what was remembered since, from others by what they are, not by what they hold."""
 
-    __slots__ = ("remembered", "request")
+    __slots__ = ("mode", "remembered", "request")
 
-    def __init__(self, request: RunRequested, remembered: Standing) -> None:
-        self.request, self.remembered = request, remembered
+    def __init__(self, request: RunRequested, remembered: Standing, mode: Mode) -> None:
+        self.request, self.remembered, self.mode = request, remembered, mode
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, _Frozen):
             return NotImplemented
-        return other.request is self.request and other.remembered is self.remembered
+        is_of_run = other.request is self.request and other.remembered is self.remembered
+        return is_of_run and other.mode is self.mode
 
     def __hash__(self) -> int:
         return id(self.request)
@@ -76,15 +79,17 @@ class _Frozen:
 def _policy_of(frozen: _Frozen) -> Policy:
     request = frozen.request
     remembered = request.remembered.plus(frozen.remembered)
-    return policy_of(request.job, request.level, user=request.user, remembered=remembered)
+    return policy_of(request.job, request.level, user=request.user, remembered=remembered, mode=frozen.mode)
 
 
 def policy_of_run(state: RunState) -> Policy:
-    """Return the policy that a run's next call is judged under: what it was opened with, and what was remembered since.
+    """Return the policy that a run's next call is judged under.
+
+    It is what the run was opened with, what was remembered since, and the mode that it is in.
 
     Computed from the run's facts alone: what files on disk say meanwhile changes later runs only.
     """
-    return _policy_of(_Frozen(state.request, state.remembered))
+    return _policy_of(_Frozen(state.request, state.remembered, state.mode))
 
 
 def _grants(standing: Standing, origin: Origin) -> Grants:

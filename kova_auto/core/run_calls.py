@@ -109,6 +109,7 @@ def _call_finished(state: RunState, event: CallFinished) -> RunState:
         seen=seen,
         todo=result.todo if result.todo is not None else state.todo,
         plan=result.plan if result.plan is not None else state.plan,
+        plan_file=result.changes[-1].path if result.plan is not None and result.changes else state.plan_file,
         criteria=result.criteria if result.criteria is not None else state.criteria,
         concludes=result.concludes or state.concludes,
         tainted_by=state.tainted_by or result.taints,

@@ -75,7 +75,7 @@ def _entered(state: RunState, event: ModeEntered) -> RunState:
         raise refused(state, event, f"call {event.call_id} lets it into no such mode")
     if state.mode is event.mode:
         raise refused(state, event, f"it is in mode {state.mode} already")
-    context = state.context.model_copy(update={"system": event.system, "tools": event.tools})
+    context = state.context.model_copy(update={"tools": event.tools})
     return replace(state, entered=event, context=context)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from kova_auto.core.approval.levels import Ruling
+from kova_auto.core.approval.levels import Decision, Ruling
 from kova_auto.core.event import ApprovalDecided
 from kova_auto.core.ids import CallId
+from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
 from kova_auto.core.run import CallState, RunState
 from kova_auto.core.steps import (
@@ -19,9 +20,12 @@ from kova_auto.core.steps import (
     Refuse,
     Step,
 )
+from kova_auto.core.tool_names import ALONE, PLAN_EXIT
 
 NOBODY = "timeout"  # who decides where the time to answer is over
 UNREACHED = "unreachable"  # who decides where nobody could be asked
+NOT_ALONE = "{tool} must be the only call of its reply: nothing was done. Make the others first, then call it alone."
+PLAN_IS_RESULT = "Nobody carries out plans here: the plan is the result of this run, which ends with it."
 ARGUMENTS = "arguments"  # rule of a call whose arguments fit no schema: an error, not a refusal
 
 
@@ -48,6 +52,8 @@ def settle_all(state: RunState, first: CallState, now: datetime) -> Step:
 def _settle(state: RunState, call: CallState, now: datetime) -> Step:
     if call.in_doubt:
         return Recover(call.call.id)
+    if call.verdict is None and len(state.open_calls) > 1 and call.call.tool in ALONE:
+        return Refuse(call.call.id, NOT_ALONE.format(tool=call.call.tool), ResultStatus.ERROR)
     if call.verdict is None or state.overtaken(call):
         return Adjudicate(call.call.id)
     match call.verdict.ruling:
@@ -63,6 +69,8 @@ def _settle(state: RunState, call: CallState, now: datetime) -> Step:
 
 def _asking(state: RunState, call: CallState, now: datetime) -> Step:
     asks = call.verdict is not None and call.verdict.question
+    if call.call.tool == PLAN_EXIT and _nobody_lets(state, call):
+        return Refuse(call.call.id, PLAN_IS_RESULT, ResultStatus.CANCELLED, Outcome.DONE)
     if call.decision:
         return Execute(call.call.id) if call.permitted else _denied(call.call.id, call.decision, asks=asks)
     if call.approval:
@@ -76,6 +84,13 @@ def _asking(state: RunState, call: CallState, now: datetime) -> Step:
     if state.request.level is None and state.job.approval.when_needed == "deny" and not asks:
         return Refuse(call.call.id, call.verdict.reason if call.verdict else "")
     return AskPerson(call.call.id)
+
+
+def _nobody_lets(state: RunState, call: CallState) -> bool:
+    """Say whether no person decides about a call: the job does not want to wait for one, or none came in time."""
+    if said := call.decision:
+        return said.decision is Decision.DENY and said.by in (NOBODY, UNREACHED)
+    return call.approval is None and state.request.level is None and state.job.approval.when_needed == "deny"
 
 
 def _denied(call_id: CallId, said: ApprovalDecided, *, asks: bool) -> Refuse:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic import JsonValue
 
-from kova_auto.core.approval.levels import Mode
+from kova_auto.core.approval.levels import Decision, Mode
 from kova_auto.core.call_state import CallState
 from kova_auto.core.consent import Standing
 from kova_auto.core.errors import IllegalEventError
@@ -42,6 +42,7 @@ from kova_auto.core.job import Job
 from kova_auto.core.message import Usage
 from kova_auto.core.owed import Owed, undelivered
 from kova_auto.core.pin import ModelPin
+from kova_auto.core.tool_names import PLAN_EXIT
 from kova_auto.core.wording import Wording
 
 NO_USAGE = Usage(cost_usd=0.0)
@@ -105,6 +106,7 @@ class RunState:
         unsummed: Attempts at a summary that failed since the last compaction, oldest first.
         entered: The mode that the run went on in, where that is not its job's.
         plan: As it was last written; empty where there is none.
+        plan_file: Where it is.
         criteria: By which the goal is judged, as the model proposed them; None where it proposed none.
         checking: Its answer is being checked.
         checked: What the newest checks came to.
@@ -153,6 +155,7 @@ class RunState:
     unsummed: tuple[CompactionFailed, ...] = ()
     entered: ModeEntered | None = None
     plan: str = ""
+    plan_file: str = ""
     criteria: tuple[str, ...] | None = None
     checking: ChecksStarted | None = None
     checked: ChecksFinished | None = None
@@ -180,6 +183,14 @@ class RunState:
     def mode(self) -> Mode:
         """Return the mode that the run is in."""
         return self.entered.mode if self.entered else self.request.job.mode
+
+    @property
+    def heading_for(self) -> Mode:
+        """Return the mode that the run is in, or is about to enter: somebody has let its plan be carried out."""
+        for call in map(self.call, self.open_calls):
+            if call.call.tool == PLAN_EXIT and call.decision and call.decision.decision is not Decision.DENY:
+                return Mode.AGENT
+        return self.mode
 
     @property
     def shown(self) -> tuple[ModelReplied, ...]:

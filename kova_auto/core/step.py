@@ -9,6 +9,7 @@ from datetime import datetime
 
 from kova_auto.core import budget, limits
 from kova_auto.core.answer import answer_of, goes_on, is_silent, last_text
+from kova_auto.core.approval.levels import Mode
 from kova_auto.core.closing import asks_reader
 from kova_auto.core.event import ModelReplied
 from kova_auto.core.job import Outcome
@@ -25,6 +26,7 @@ from kova_auto.core.steps import (
     AwaitWorkspace,
     BeginAgain,
     CallModel,
+    EnterMode,
     Finish,
     Recover,
     Refuse,
@@ -36,6 +38,7 @@ from kova_auto.core.stop_reason import StopReason
 CONTINUATIONS = 3  # of a reply that the output limit cut off
 OUTPUT_LIMIT = "the model's output limit cut its reply off, time and again"
 UNANSWERED = "its answer ends with a question, and nobody was there to answer"
+PLAN_NOT_CARRIED_OUT = "it made a plan, and nobody was there to let it be carried out"
 PAUSES = 5  # in a row that a provider may ask for
 DEATHS = 5
 
@@ -101,6 +104,10 @@ def _stopping(state: RunState, outcome: Outcome, reason: str) -> Step:
 
 def _after_calls(state: RunState, now: datetime) -> Step:
     replies = state.replies[state.first_reply :]
+    if entering := _entering(state):
+        return entering
+    if state.mode is Mode.PLAN and state.concludes == Outcome.DONE:
+        return Finish(Outcome.DONE, state.plan, PLAN_NOT_CARRIED_OUT, partial=state.hurried)
     if replies and (end := _conclude(state, replies)):
         return end
     if (found := circle(state)) and found.vain >= TOO_OFTEN:
@@ -120,6 +127,15 @@ def _after_calls(state: RunState, now: datetime) -> Step:
     if isinstance(room, limits.Reached):
         return Finish(room.outcome, last_text(state), room.reason, partial=True)
     return CallModel(state.iteration + 1, pin.name, room.max_output_tokens)
+
+
+def _entering(state: RunState) -> EnterMode | None:
+    """Return the step into the mode that the newest calls were let through to; None where they lead to none."""
+    for call_id in state.open_calls:
+        result = state.calls[call_id].result
+        if result and result.enters and result.enters != state.mode:
+            return EnterMode(Mode(result.enters), call_id)
+    return None
 
 
 def _conclude(state: RunState, replies: tuple[ModelReplied, ...]) -> Finish | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from kova_auto.core.approval.levels import Mode
 from kova_auto.core.fault import Fault
 from kova_auto.core.ids import CallId, RunId
 from kova_auto.core.job import Outcome
@@ -55,11 +56,12 @@ class AnswerForNobody:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Tell the model that a call is not executed, and why."""
+    """Tell the model that a call is not executed, and why; `concludes` is the outcome that this gives the run."""
 
     call_id: CallId
     reason: str
     status: ResultStatus = ResultStatus.DENIED
+    concludes: Outcome | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,14 @@ class Recover:
 
     call_id: CallId
     replay: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class EnterMode:
+    """Go on in another mode, as a call was let through to."""
+
+    mode: Mode
+    call_id: CallId
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +140,8 @@ class Rest:
 
 Resting = AwaitApproval | AwaitUntil | AwaitWorkspace | Rest
 Ending = Finish | BeginAgain
-Acting = AssembleContext | CallModel | Adjudicate | AskPerson | AnswerForNobody | Refuse | Execute | Recover | Ending
+Judging = Adjudicate | AskPerson | AnswerForNobody | Refuse | Execute | Recover
+Acting = AssembleContext | CallModel | Judging | EnterMode | Ending
 Step = Acting | Resting
 
 

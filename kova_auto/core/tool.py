@@ -13,6 +13,7 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from kova_auto.core.approval.facts import CallFacts, PathFact, Zone
+from kova_auto.core.approval.levels import Mode
 from kova_auto.core.event import ProcessStarted
 from kova_auto.core.ids import BlobHash, CallId, RunId
 from kova_auto.core.job import Job
@@ -42,6 +43,8 @@ class Scene:
         left_s: Seconds until the run's own limit.
         level: The level's name, attended or not.
         write_roots: Directories that count as inside, of the job, the user and this machine.
+        mode: That the run is in.
+        plan_file: Where its plan is; empty where it has none.
         answers: What a person answered to the questions of this call; empty where nobody did.
         rests: Blobs with what this run's prompt and results had to leave out: no other blob may be read.
     """
@@ -59,6 +62,8 @@ class Scene:
     rests: frozenset[BlobHash] = frozenset()
     write_roots: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
+    mode: Mode = Mode.AGENT
+    plan_file: str = ""
 
 
 @dataclass(frozen=True, slots=True)

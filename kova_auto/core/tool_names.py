@@ -6,10 +6,18 @@ from typing import Final
 
 from kova_auto.core.toml.complaints import did_you_mean
 
+PLAN_WRITE: Final = "plan_write"
+PLAN_EXIT: Final = "plan_exit"
+WORK_NEEDED: Final = "ask_needs_work"
+
+ALONE: Final = frozenset((PLAN_EXIT, WORK_NEEDED))
+"""The tools whose call must be the only one of its reply: what comes of it decides how the run goes on."""
+
 TOOL_NAMES: Final = (
     *("read", "write", "edit", "glob", "grep"),
     *("bash", "task_output", "task_stop", "web_fetch"),
     *("todo", "question", "nothing_to_report"),
+    *(PLAN_WRITE, PLAN_EXIT, WORK_NEEDED),
 )
 
 

@@ -12,18 +12,16 @@ from kova_auto.core.value import Value
 
 
 class ModeEntered(Fact):
-    """Go on in another mode, with its own tools; everything said before stays.
+    """Go on in another mode, with its own tools; everything said before stays, the system prompt too.
 
     Attributes:
         call_id: Of the call that a person let through.
-        system: The system prompt from here on.
         tools: What the model is offered from here on.
     """
 
     kind: Literal["mode_entered"] = "mode_entered"
     mode: Mode
     call_id: CallId
-    system: str
     tools: tuple[ToolSpec, ...]
 
 

@@ -15,8 +15,8 @@ def unsupported(job: JobFile) -> Iterator[tuple[str, str]]:
 
 
 def _modes(job: JobFile) -> Iterator[tuple[str, str]]:
-    if job.mode in {Mode.GOAL, Mode.PLAN}:
-        yield "mode", 'today it may be "agent" or "ask"'
+    if job.mode is Mode.GOAL:
+        yield "mode", 'today it may be "agent", "plan" or "ask"'
     if job.goal.criteria:
         yield "goal.criteria", "leave it out"
 

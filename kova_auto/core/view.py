@@ -175,7 +175,7 @@ def run_columns(state: RunState) -> dict[str, Any]:
         "scripted": request.scripted,
         "staged": request.staged,
         "model": state.asked or request.model,
-        "mode": request.job.mode,
+        "mode": state.mode,
         "level": level_of(state),
         "workspace": request.workspace,
         "attempt": state.attempt,

@@ -20,6 +20,7 @@ from kova_auto.core.event import (
     CallFinished,
     CallStarted,
     ContextAssembled,
+    ModeEntered,
     Origin,
     ProcessStarted,
     RunFinished,
@@ -42,6 +43,7 @@ from kova_auto.core.steps import (
     AssembleContext,
     BeginAgain,
     CallModel,
+    EnterMode,
     Execute,
     Finish,
     Recover,
@@ -75,6 +77,8 @@ def perform(step: Acting, state: RunState, world: World) -> Entries:
             return _finish(step, state, world)
         case BeginAgain():
             return _begin_again(step, state, world)
+        case EnterMode():
+            return _enter(step, state, world)
         case _:
             return enquire(step, state, world)
 
@@ -156,7 +160,14 @@ async def _adjudicate(step: Adjudicate, state: RunState, senses: Senses) -> Entr
 
 async def _refuse(step: Refuse, senses: Senses) -> Entries:
     result = told(step.status, step.reason)
+    if step.concludes:
+        result = result.model_copy(update={"concludes": str(step.concludes)})
     yield Entry(CallFinished(at=senses.clock.now(), call_id=step.call_id, result=result), waits=True)
+
+
+async def _enter(step: EnterMode, state: RunState, world: World) -> Entries:
+    tools = world.toolbox.specs(scene_of(state, world), step.mode)
+    yield Entry(ModeEntered(at=world.clock.now(), mode=step.mode, call_id=step.call_id, tools=tools), waits=True)
 
 
 async def _execute(step: Execute, state: RunState, world: World) -> Entries:

@@ -337,7 +337,7 @@ def _policy(scene: Scene) -> Policy:
 
 def _wants_network(scene: Scene) -> bool:
     """Say whether a run's commands are to have a network: what may only read has none, whatever the job says."""
-    only_reads = scene.level == AutomationLevel.READ_ONLY or scene.job.mode is Mode.PLAN
+    only_reads = scene.level == AutomationLevel.READ_ONLY or scene.mode is Mode.PLAN
     return scene.job.permissions.network != "off" and not only_reads
 
 

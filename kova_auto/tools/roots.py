@@ -16,6 +16,8 @@ from pathlib import PurePath
 from threading import Lock
 
 from kova_auto.core.approval.floor import Control, Places, control_of, lies_in
+from kova_auto.core.context import plan
+from kova_auto.core.context.memory import BENEATH, is_kept
 from kova_auto.core.errors import ToolFailedError
 from kova_auto.core.ids import RunId
 from kova_auto.core.policy import policy_of_run
@@ -65,6 +67,7 @@ class Target:
     Attributes:
         directory: The text ended with a slash.
         shown: How the model may name it: relative to the workspace, or absolute.
+        kept: It belongs to a memory, and is located for what keeps that: to all others it is a control file.
     """
 
     root: Root
@@ -73,6 +76,7 @@ class Target:
     writes: bool
     directory: bool
     shown: str
+    kept: bool = False
 
     @property
     def path(self) -> str:
@@ -110,6 +114,7 @@ class Roots:
         secret: Sequence[PurePath],
         control: Sequence[PurePath] = (),
         job_dirs: Sequence[PurePath] = (),
+        memory: PurePath | None = None,
         resolve: Resolver | None = None,
     ) -> None:
         """Take the floor's places.
@@ -118,17 +123,24 @@ class Roots:
             secret: Canonical places that no tool may read or write.
             control: Canonical places that no tool may write, besides the names that the floor knows anywhere.
             job_dirs: Canonical directories whose job files no tool may write, besides that of the run's own job.
+            memory: Canonical directory of the global memory; None where there is none.
             resolve: How paths are opened; None takes the best that works here.
         """
         self._secret, self._control, self._job_dirs = tuple(secret), tuple(control), tuple(job_dirs)
-        self._resolve = resolve or best_resolver()
+        self._memory, self._resolve = memory, resolve or best_resolver()
         self._beneath: dict[str, _Held] = {}
         self._pinned: dict[tuple[RunId, str], Root] = {}
         self._slash = open_root("/", self._resolve)
         self._lock = Lock()
 
-    def locate(self, text: str, ground: Ground, *, writes: bool) -> Target:
+    def locate(self, text: str, ground: Ground, *, writes: bool, keeps: bool = False) -> Target:
         """Return what a path's text means in a run.
+
+        Args:
+            text: As the model wrote it, or as the journal has it.
+            ground: Of the run.
+            writes: Whether it is to be written.
+            keeps: Whether that is done by what keeps a memory, or takes back what that wrote.
 
         Raises:
             ToolError: The text can mean no file, or a root is not there any more.
@@ -143,8 +155,9 @@ class Roots:
             raise ToolFailedError(message)
         path = _joined(root.path, parts)
         shown = "/".join(parts) or "." if zone is Zone.INSIDE else path
-        zone = self._floor(root, parts, ground, writes=writes) or zone
-        return Target(root, parts, zone, writes, named.directory, shown)
+        kept = (self._layer(PurePath(path), ground) or _plan(PurePath(path), ground)) if keeps else None
+        zone = self._floor(root, parts, ground, writes=writes, kept=kept is not None) or kept or zone
+        return Target(root, parts, zone, writes, named.directory, shown, kept is not None)
 
     def fact(self, target: Target) -> PathFact:
         """Return where the target really lies, for adjudication.
@@ -272,7 +285,18 @@ class Roots:
                     return None
             return self._pinned[key]
 
-    def _floor(self, root: Root, parts: tuple[str, ...], ground: Ground, *, writes: bool) -> Zone | None:
+    def _layer(self, path: PurePath, ground: Ground) -> Zone | None:
+        """Return the zone of the memory that a path belongs to; None where it is of none.
+
+        A workspace may be the user's home: then its memory is the global one.
+        """
+        layers = ((self._memory, Zone.ELSEWHERE), (PurePath(ground.workspace, *BENEATH), Zone.INSIDE))
+        return next(
+            (zone for top, zone in layers if top and path.is_relative_to(top) and is_kept(path.relative_to(top).parts)),
+            None,
+        )
+
+    def _floor(self, root: Root, parts: tuple[str, ...], ground: Ground, *, writes: bool, kept: bool) -> Zone | None:
         path = PurePath(_joined(root.path, parts))
         if self._held(root).secret.hold(path):
             return Zone.SECRET
@@ -281,7 +305,7 @@ class Roots:
         job_dirs = (*self._job_dirs, PurePath(ground.job_dir))
         if self._held(root).control.hold(path) or _is_job_file(path, job_dirs):
             return Zone.CONTROL
-        held = control_of(parts)
+        held = None if kept else control_of(parts)
         return _HELD[held] if held else None
 
     def _zone_of(self, target: Target, path: str) -> Zone:
@@ -293,8 +317,8 @@ class Roots:
             raise ToolFailedError(message)
         if not target.writes:
             return
-        held = target.zone is Zone.CONTROL or control_of(target.parts) is Control.REFUSED
-        if held or self._held(target.root).control.hold(PurePath(path)):
+        by_name = not target.kept and control_of(target.parts) is Control.REFUSED
+        if by_name or target.zone is Zone.CONTROL or self._held(target.root).control.hold(PurePath(path)):
             message = f"{target.shown} is a control file, which no tool writes"
             raise ToolFailedError(message)
 
@@ -319,6 +343,12 @@ def _followed(path: str) -> str:
         return os.path.realpath(path)
     except OSError:  # it changed while it was followed
         return path
+
+
+def _plan(path: PurePath, ground: Ground) -> Zone | None:
+    """Return the zone of a plan's file; None of any other path."""
+    top = PurePath(ground.workspace, *plan.BENEATH)
+    return Zone.INSIDE if path.is_relative_to(top) and plan.is_plan(path.relative_to(top).parts) else None
 
 
 def _joined(root: str, parts: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ OBEYED: Mapping[str, object] = {
     "prompt": "Look.",
     "model": ["openai/gpt-5", "auto"],
     "script": "a.script.toml",
-    "mode": "ask",
+    "mode": "plan",
     "automation": "full",
     "isolation": "worktree",
     "schedule": {"cron": "0 7 * * *", "timezone": "Europe/Berlin"},
@@ -66,7 +66,6 @@ def test_a_default_that_is_written_out_is_not_named() -> None:
     ("key", "fields"),
     [
         ("mode", {"mode": "goal"}),
-        ("mode", {"mode": "plan"}),
         ("goal.criteria", {"goal": {"criteria": ["it is green"]}}),
         ("output.schema", {"output": {"schema": "a.json"}}),
         ("output.checks", {"output": {"checks": ["true"]}}),

@@ -19,6 +19,7 @@ from kova_auto.core.event import (
     CallStarted,
     ContextAssembled,
     Event,
+    ModeEntered,
     ModelCallFailed,
     ModelCallStarted,
     RunAcquired,
@@ -44,8 +45,10 @@ from kova_auto.core.steps import (
     AwaitWorkspace,
     BeginAgain,
     CallModel,
+    EnterMode,
     Execute,
     Finish,
+    Judging,
     Recover,
     Refuse,
     Rest,
@@ -117,6 +120,8 @@ def recorded(step: Step, state: RunState, now: datetime, draw: Draw) -> Iterator
         case BeginAgain(end, not_before):
             again = {"by": BY_POLICY, "not_before": not_before, "ended": end.outcome, "reason": end.reason}
             yield RunRetried.model_validate({"at": now, "attempt": state.attempt + 1, **again})
+        case EnterMode(mode, call_id):
+            yield ModeEntered(at=now, mode=mode, call_id=call_id, tools=())
         case _:
             yield from _call(step, now, draw)
 
@@ -140,9 +145,7 @@ def _model(iteration: int, state: RunState, now: datetime, draw: Draw) -> Iterat
     yield ModelCallFailed(at=now, iteration=iteration, retryable=draw(st.booleans()), retry_at=later, **why)
 
 
-def _call(
-    step: Adjudicate | AskPerson | AnswerForNobody | Refuse | Execute | Recover, now: datetime, draw: Draw
-) -> Iterator[Event]:
+def _call(step: Judging, now: datetime, draw: Draw) -> Iterator[Event]:
     key = step.call_id
     match step:
         case Adjudicate():
@@ -152,8 +155,9 @@ def _call(
         case AnswerForNobody(by=by, note=note, goes_on=goes_on):
             decision = Decision.ONCE if goes_on else Decision.DENY
             yield ApprovalDecided(at=now, call_id=key, decision=decision, by=by, note=note)
-        case Refuse(reason=reason, status=status):
-            yield CallFinished(at=now, call_id=key, result=told(status, reason))
+        case Refuse(reason=reason, status=status, concludes=concludes):
+            said = told(status, reason).model_copy(update={"concludes": concludes and str(concludes)})
+            yield CallFinished(at=now, call_id=key, result=said)
         case Execute():
             yield from _effect(key, now, draw)
         case Recover(replay=replay):

@@ -25,6 +25,7 @@ _EFFECTS: dict[Row, Effect] = {
     Row.OUTWARD: Effect.OUTWARD,
     Row.CONFIGURE: Effect.CONFIGURE,
     Row.QUESTION: Effect.QUESTION,
+    Row.LEAVE_PLAN: Effect.LEAVE_PLAN,
     Row.SUBAGENT: Effect.SUBAGENT,
 }
 _CALL = ToolCall(id=CallId("1.1"), tool="any")

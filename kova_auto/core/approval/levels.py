@@ -48,6 +48,7 @@ class Effect(StrEnum):
     SUBAGENT = "subagent"
     GOAL = "goal"  # tools of goal mode only
     PLAN = "plan"  # tools of plan mode only
+    LEAVE_PLAN = "leave_plan"  # asks that the plan be carried out
     WORK_NEEDED = "work_needed"  # the tool of ask mode only
 
 

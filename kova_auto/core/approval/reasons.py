@@ -37,6 +37,7 @@ _DOING: dict[Row, str] = {
     Row.CONFIGURE: "Changing the configuration",
     Row.QUESTION: "Asking a question",
     Row.SUBAGENT: "Dispatching a subagent",
+    Row.LEAVE_PLAN: "Carrying out the plan",
 }
 _EFFECTS: dict[Effect, str] = {
     Effect.COMMAND: "commands are not run",
@@ -47,13 +48,15 @@ _EFFECTS: dict[Effect, str] = {
     Effect.OUTWARD: "nothing outside is changed",
     Effect.GOAL: "the tools of goal mode do nothing",
     Effect.PLAN: "the tools of plan mode do nothing",
+    Effect.LEAVE_PLAN: "the tools of plan mode do nothing",
     Effect.WORK_NEEDED: "the tools of ask mode do nothing",
 }
-_MODE_TOOLS = (Effect.GOAL, Effect.PLAN, Effect.WORK_NEEDED)
+_MODE_TOOLS = (Effect.GOAL, Effect.PLAN, Effect.LEAVE_PLAN, Effect.WORK_NEEDED)
 _INSTEAD: dict[Row, str] = {
     Row.READ_ELSEWHERE: "Work from what you can read, and say in your answer what you could not see.",
     Row.WEB_READ: "Work from what you can read, and say in your answer what you could not look up.",
     Row.COMMAND: "Say in your answer what you could not run.",
+    Row.LEAVE_PLAN: "The plan stands as it is; change it where you were told to, and ask again.",
     Row.QUESTION: "Assume what is most likely, and say in your answer what you assumed.",
 }
 _TAINTED_ROWS = {Effect.WEB_READ: Row.WEB_READ, Effect.COMMAND: Row.COMMAND}

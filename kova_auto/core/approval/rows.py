@@ -24,6 +24,7 @@ _ROWS = {
     Effect.NOTE: Row.NOTE,
     Effect.GOAL: Row.NOTE,
     Effect.PLAN: Row.NOTE,
+    Effect.LEAVE_PLAN: Row.LEAVE_PLAN,
     Effect.WORK_NEEDED: Row.NOTE,
     Effect.COMMAND: Row.COMMAND,
     Effect.OUTWARD: Row.OUTWARD,

@@ -39,6 +39,7 @@ class Row(StrEnum):
     OUTWARD = "outward"
     CONFIGURE = "configure"
     QUESTION = "question"
+    LEAVE_PLAN = "leave_plan"  # a person lets a plan be carried out, whatever the level
     SUBAGENT = "subagent"  # the child is bound by its parent's policy
 
 
@@ -83,6 +84,7 @@ _MODE_ROWS: Mapping[Effect, tuple[Reach, Reach, Reach, Reach]] = {
     Effect.OUTWARD: _CHANGING,
     Effect.GOAL: (Reach.NO, Reach.YES, Reach.NO, Reach.NO),
     Effect.PLAN: (Reach.NO, Reach.NO, Reach.YES, Reach.NO),
+    Effect.LEAVE_PLAN: (Reach.NO, Reach.NO, Reach.YES, Reach.NO),
     Effect.WORK_NEEDED: (Reach.NO, Reach.NO, Reach.NO, Reach.YES),
 }
 
@@ -108,6 +110,7 @@ _ATTENDED_ROWS: Mapping[Row, tuple[Cell, Cell, Cell, Cell]] = {
     Row.OUTWARD: (_ASK, Cell.EXEMPT, Cell.EXEMPT, _ALLOW),
     Row.CONFIGURE: (_ASK, _ASK, _ASK, _ALLOW),
     Row.QUESTION: (Cell.PERSON, Cell.PERSON, Cell.PERSON, Cell.PERSON),
+    Row.LEAVE_PLAN: (_ASK, _ASK, _ASK, _ASK),
     Row.SUBAGENT: _FREE,
 }
 
@@ -126,6 +129,7 @@ _UNATTENDED_ROWS: Mapping[Row, tuple[Cell, Cell, Cell]] = {
     Row.OUTWARD: (Cell.OWN_EXEMPT, Cell.EXEMPT, _ALLOW),
     Row.CONFIGURE: (_ASK, _ASK, _ALLOW),
     Row.QUESTION: (Cell.PERSON, Cell.PERSON, Cell.PERSON),
+    Row.LEAVE_PLAN: (_ASK, _ASK, _ASK),
     Row.SUBAGENT: (_ALLOW, _ALLOW, _ALLOW),
 }
 

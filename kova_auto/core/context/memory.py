@@ -21,6 +21,15 @@ MAIN_NOTE: Final = "MEMORY.md"
 DAILY: Final = "daily"
 ENDING: Final = ".md"
 
+BENEATH: Final = (".kova", "memory")
+"""Where a layer lies, below a home or a workspace."""
+
+HISTORY: Final = ".history"
+TRASH: Final = ".trash"
+
+MAX_NOTE_BYTES: Final = 256 * 1024
+"""A note of more is neither read nor written."""
+
 MAX_NAME_CHARS: Final = 100
 MAX_NAME_BYTES: Final = 200
 SHOWN_PER_NOTE: Final = 4_000
@@ -81,6 +90,16 @@ def wrong_name(name: str) -> str:
 def is_note_name(name: str) -> bool:
     """Say whether a file below a layer's directory is a note of it."""
     return not wrong_name(name)
+
+
+def is_note(parts: Sequence[str]) -> bool:
+    """Say whether a path below a workspace is a note of its memory."""
+    return tuple(parts[: len(BENEATH)]) == BENEATH and is_note_name("/".join(parts[len(BENEATH) :]))
+
+
+def is_kept(parts: Sequence[str]) -> bool:
+    """Say whether a path below a layer's directory is what a memory is kept in: a note, or what was one."""
+    return parts[0] in (HISTORY, TRASH) if len(parts) > 1 and parts[0] != DAILY else is_note_name("/".join(parts))
 
 
 def in_order(notes: Iterable[Note]) -> list[Note]:

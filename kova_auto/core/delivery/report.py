@@ -17,9 +17,11 @@ from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.message import FileChange, ResultStatus
 from kova_auto.core.owed import Cause, Owed
 from kova_auto.core.run import CallState, RunState
+from kova_auto.core.tool_names import PLAN_EXIT
 from kova_auto.core.view import level_of
 
 LONGEST_ARGUMENTS = 2000
+LONGEST_PLAN = 8000
 
 
 def notice_of(state: RunState | AlertState, owed: Owed) -> Notice:
@@ -60,7 +62,7 @@ def report_of(state: RunState) -> RunReport:
         outcome=state.finished.outcome,
         scripted=state.request.scripted,
         model=state.request.model if state.request.scripted else state.pin.label,
-        mode=state.job.mode,
+        mode=state.mode,
         level=level_of(state),
         workspace=state.request.workspace,
         nominal_at=state.request.nominal_at,
@@ -150,7 +152,7 @@ def request_of(state: RunState, call: CallState) -> ApprovalNotice:
         job=state.job.name,
         call_id=call.call.id,
         tool=call.call.tool,
-        arguments=_arguments(call.call.args),
+        arguments=_plan(state.plan) if call.call.tool == PLAN_EXIT else _arguments(call.call.args),
         reason=verdict.reason if verdict else "",
         rule=verdict.rule if verdict else "",
         asks=bool(verdict and verdict.question),
@@ -162,6 +164,13 @@ def request_of(state: RunState, call: CallState) -> ApprovalNotice:
         requested_at=approval.at,
         expires_at=approval.expires_at,
     )
+
+
+def _plan(text: str) -> str:
+    """Return a plan as a person can judge it: nothing in it hides, and what is left out is said."""
+    shown = visible(text)
+    left = len(shown) - LONGEST_PLAN
+    return shown if left <= 0 else f"{shown[:LONGEST_PLAN]}\n… {left} more characters: see the plan's file"
 
 
 def _arguments(args: Mapping[str, JsonValue]) -> str:

@@ -162,6 +162,7 @@ def test_the_classes_that_can_ask_follow_from_level_mode_and_lists() -> None:
         Row.OUTWARD,
         Row.CONFIGURE,
     )
+    assert asking_rows(policy(FULL, mode=Mode.PLAN)) == (Row.LEAVE_PLAN,)
     assert asking_rows(policy(READ_ONLY, mode=Mode.ASK)) == (Row.READ_ELSEWHERE, Row.WEB_READ)
     assert asking_when_tainted(policy(FULL)) == (Row.WEB_READ, Row.OUTWARD)
     assert asking_when_tainted(policy(FULL, network="on")) == (Row.WEB_READ, Row.COMMAND, Row.OUTWARD)

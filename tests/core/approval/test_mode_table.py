@@ -25,6 +25,7 @@ TABLE: dict[Effect, str] = {
     Effect.OUTWARD: "yes yes no no",
     Effect.GOAL: "no yes no no",
     Effect.PLAN: "no no yes no",
+    Effect.LEAVE_PLAN: "no no yes no",
     Effect.WORK_NEEDED: "no no no yes",
 }
 CELLS = [
@@ -51,7 +52,8 @@ def test_the_loosest_level_lifts_no_mode(
 ) -> None:
     call = facts(effect, command="npm test", confinable=PROVEN)
     verdict = adjudicate(call, policy(level, mode=mode))
-    expected = Ruling.ASK if effect is Effect.QUESTION and level is ApprovalLevel.AUTO else Ruling.ALLOW
+    asks = effect is Effect.LEAVE_PLAN or (effect is Effect.QUESTION and level is ApprovalLevel.AUTO)
+    expected = Ruling.ASK if asks else Ruling.ALLOW
     assert verdict.ruling is (Ruling.DENY if reach == "no" else expected)
     assert (verdict.rule == f"mode.{mode}.{effect}") == (reach == "no")
 

@@ -87,7 +87,7 @@ COMPACTED = ContextCompacted(
             "the older iterations could not be summed up (ModelUnavailable): busy",
         ),
         (
-            ModeEntered(at=NOW, mode=Mode.AGENT, call_id=CallId("1.1"), system="", tools=()),
+            ModeEntered(at=NOW, mode=Mode.AGENT, call_id=CallId("1.1"), tools=()),
             InterludeKind.MODE,
             "it goes on in mode agent, as ada let it (call 1.1)",
         ),
