@@ -13,6 +13,7 @@ from kova_auto.tools.edit import EditTool
 from kova_auto.tools.glob import GlobTool
 from kova_auto.tools.grep import GrepTool
 from kova_auto.tools.nothing import NothingToReportTool
+from kova_auto.tools.plan import PlanExitTool, PlanWriteTool
 from kova_auto.tools.question import QuestionTool
 from kova_auto.tools.read import ReadTool
 from kova_auto.tools.sandbox import landlock, plan, select
@@ -20,16 +21,18 @@ from kova_auto.tools.sandbox.control import SET_ASIDE
 from kova_auto.tools.tasks import TaskOutputTool, TaskStopTool
 from kova_auto.tools.todo import TodoTool
 from kova_auto.tools.web_fetch import WebFetchTool
+from kova_auto.tools.work_needed import WorkNeededTool
 from kova_auto.tools.write import WriteTool
 from tests.docs.pages import ROOT, bare, codes, paragraph, spans, table, tables_under, text_of
 
 PAGE = "docs/permissions.md"
 FILES = (ReadTool, WriteTool, EditTool, GlobTool, GrepTool)
 OTHERS = (BashTool, TaskOutputTool, TaskStopTool, WebFetchTool, TodoTool, QuestionTool, NothingToReportTool)
+OF_MODES = (PlanWriteTool, PlanExitTool, WorkNeededTool)
 
 
 def test_the_tools_are_those_that_a_run_is_given() -> None:
-    tools = (*FILES, *OTHERS)
+    tools = (*FILES, *OTHERS, *OF_MODES)
     listed = [(bare(row[0]), bare(row[1])) for row in table(PAGE, "The tools").body]
     assert listed == [(tool.name, tool.effect.value) for tool in tools]
     given = re.findall(r"^        (\w+Tool)\(", (ROOT / "kova_auto/app/tooling.py").read_text(), re.MULTILINE)
