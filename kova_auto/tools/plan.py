@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC
 from pathlib import PurePath
 
 from pydantic import BaseModel, Field
@@ -75,8 +74,7 @@ class PlanWriteTool:
         return found.model_copy(update={"plan": text.rstrip() + "\n"})
 
     def _target(self, args: PlanWriteArguments, scene: Scene) -> Target:
-        stamp = f"{scene.now.astimezone(UTC):%Y%m%d-%H%M%S}"
-        path = scene.plan_file or str(PurePath(*BENEATH, plan_name(args.title, scene.run_id, stamp)))
+        path = scene.plan_file or str(PurePath(*BENEATH, plan_name(args.title, scene.run_id)))
         return self._roots.locate(path, Ground.of_scene(scene), writes=True, keeps=True)
 
 

@@ -56,7 +56,7 @@ _INSTEAD: dict[Row, str] = {
     Row.READ_ELSEWHERE: "Work from what you can read, and say in your answer what you could not see.",
     Row.WEB_READ: "Work from what you can read, and say in your answer what you could not look up.",
     Row.COMMAND: "Say in your answer what you could not run.",
-    Row.LEAVE_PLAN: "The plan stands as it is; change it where you were told to, and ask again.",
+    Row.LEAVE_PLAN: "Nothing of it is done before.",
     Row.QUESTION: "Assume what is most likely, and say in your answer what you assumed.",
 }
 _TAINTED_ROWS = {Effect.WEB_READ: Row.WEB_READ, Effect.COMMAND: Row.COMMAND}

@@ -12,17 +12,16 @@ _LONGEST_TITLE: Final = 60
 _NAME: Final = re.compile(r"plan-[\w.@-]{1,200}\.md")
 
 
-def plan_name(title: str, run_id: str, stamp: str) -> str:
+def plan_name(title: str, run_id: str) -> str:
     """Return the name of a plan's file.
 
     Args:
         title: In the model's words; what is neither letter nor digit becomes a hyphen.
-        run_id: Of the run.
-        stamp: When it was first written, as `20261201-070000`.
+        run_id: Of the run, which says when, too.
 
     Source: reference on Kova, 3.1.
     """
-    parts = (_plain(title)[:_LONGEST_TITLE].strip("-"), _plain(run_id)[:80].strip("-"), stamp)
+    parts = (_plain(title)[:_LONGEST_TITLE].strip("-"), _plain(run_id)[:80].strip("-"))
     return f"plan-{'-'.join(part for part in parts if part)}.md"
 
 
