@@ -91,6 +91,7 @@ class Journal(Protocol):
         first: Sequence[Event] = (),
         epoch: int | None = None,
         blobs: Sequence[bytes] = (),
+        reached: RunState | None = None,
     ) -> RunState:
         """Write a fact and the blobs it points to; fold in what others wrote since `state`.
 
@@ -100,6 +101,7 @@ class Journal(Protocol):
             first: Facts that come before it and are written with it: all of them, or none.
             epoch: Of the worker that holds the run; None for a person, the courier, a clock.
             blobs: Contents to be kept in the same transaction.
+            reached: What the first of these facts make of `state`, as far as this writer has worked that out.
 
         Raises:
             FencedError: Another worker has taken the run since `epoch`.

@@ -50,7 +50,7 @@ from kova_auto.core.owed import Cause, for_outcome, for_unreached
 from kova_auto.core.run_calls import about_call
 from kova_auto.core.run_models import about_model
 from kova_auto.core.run_turns import about_turn
-from kova_auto.core.state import Execution, RunState, Spent, opened, refused, replace
+from kova_auto.core.state import Execution, RunState, Spent, finish, opened, refused, replace
 
 __all__ = ["CallState", "Execution", "RunState", "Spent", "apply", "fold", "opened"]
 
@@ -78,7 +78,8 @@ def apply(state: RunState, event: Event) -> RunState:
     after = _apply(state, event)
     last_at, ran_s = _timed(after, event, finished=state.finished is not None)
     deaths = 0 if _came_of(state, event) else after.deaths
-    return replace(after, seq=state.seq + 1, deaths=deaths, last_at=last_at, ran_s=ran_s)
+    come = replace if after is state else finish
+    return come(after, seq=state.seq + 1, deaths=deaths, last_at=last_at, ran_s=ran_s)
 
 
 _REAL = (ResultStatus.OK, ResultStatus.ERROR, ResultStatus.DENIED, ResultStatus.STALE)
@@ -179,7 +180,7 @@ def _acquired(state: RunState, event: RunAcquired) -> RunState:
         started_at=started,
         deaths=deaths,
     )
-    return replace(taken, holds=state.holds or wants_workspace(state), awaited=None)
+    return finish(taken, holds=state.holds or wants_workspace(state), awaited=None)
 
 
 def _about_workspace(state: RunState, event: WorkspaceAwaited | ChangesSettled) -> RunState:
@@ -202,7 +203,7 @@ def _finished(state: RunState, event: RunFinished) -> RunState:
         holds=False,
         awaited=None,
     )
-    return replace(ended, deliveries={**state.deliveries, **owed})
+    return finish(ended, deliveries={**state.deliveries, **owed})
 
 
 def _unretriable(state: RunState, event: RunRetried) -> str:

@@ -18,7 +18,7 @@ from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
 from kova_auto.core.owed import for_approval
 from kova_auto.core.repetition import call_key
-from kova_auto.core.state import RunState, refused, replace
+from kova_auto.core.state import RunState, finish, refused
 
 AboutCall = (
     CallAdjudicated | ApprovalRequested | ApprovalDecided | CallStarted | ProcessStarted | WritePlanned | CallFinished
@@ -57,7 +57,7 @@ def _asked(state: RunState, event: ApprovalRequested) -> RunState:
         raise refused(state, event, f"call {event.call_id} needs no person")
     asked = state.changing(event.call_id, approval=event, asked_seq=state.seq + 1)
     owed = for_approval(state.request, state.seq + 1, event)
-    return replace(asked, deliveries={**asked.deliveries, **owed})
+    return finish(asked, deliveries={**asked.deliveries, **owed})
 
 
 def _decided(state: RunState, event: ApprovalDecided) -> RunState:
@@ -72,7 +72,7 @@ def _decided(state: RunState, event: ApprovalDecided) -> RunState:
     else:
         changed = call.call.model_copy(update={"args": event.args, "unparsed": None})
         decided = state.changing(event.call_id, decision=event, call=changed, verdict=None)
-    return replace(decided, remembered=state.remembered.plus(event.remembered)) if event.remembered else decided
+    return finish(decided, remembered=state.remembered.plus(event.remembered)) if event.remembered else decided
 
 
 def _wants_started(state: RunState, event: ProcessStarted | WritePlanned) -> None:
@@ -103,8 +103,8 @@ def _call_finished(state: RunState, event: CallFinished) -> RunState:
     done = state.changing(event.call_id, result=result, in_doubt=False)
     if result.status is ResultStatus.DENIED:
         key = call_key(call.call)
-        done = replace(done, denials=state.denials + 1, refused={**state.refused, key: state.refused.get(key, 0) + 1})
-    return replace(
+        finish(done, denials=state.denials + 1, refused={**state.refused, key: state.refused.get(key, 0) + 1})
+    return finish(
         done,
         seen=seen,
         todo=result.todo if result.todo is not None else state.todo,

@@ -336,6 +336,13 @@ def replace(state: S, **changes: object) -> S:
     return copy
 
 
+def finish(fresh: S, **changes: object) -> S:
+    """Set fields of a copy that nobody else holds yet, and return it: a fact that changes much is copied only once."""
+    for name, value in changes.items():
+        object.__setattr__(fresh, name, value)
+    return fresh
+
+
 def opened(event: RunRequested) -> RunState:
     """Return the state of a run that has only been asked for; what a webhook brought is nobody's word."""
     is_outside = event.origin is Origin.WEBHOOK

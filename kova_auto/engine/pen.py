@@ -163,7 +163,8 @@ class Pen:
         journal, epoch, last = self._world.journal, self._tenure.epoch, entries[-1].event
         first, blobs = [entry.event for entry in entries[:-1]], [blob for entry in entries for blob in entry.blobs]
         try:
-            self._know(await journal.append(self._written, last, first=first, epoch=epoch, blobs=blobs))
+            known, reached = self._written, self.state  # What waited is folded already.
+            self._know(await journal.append(known, last, first=first, epoch=epoch, blobs=blobs, reached=reached))
         except JournalBusyError as exc:
             try:
                 await self._wait(exc)

@@ -40,8 +40,14 @@ class Drafts:
     def __init__(self) -> None:
         self._rows: dict[RunId, tuple[int, tuple[object, ...]]] = {}
 
-    def draft(self, before: RunState, facts: Facts, epoch: int | None = None) -> Draft:
+    def draft(self, before: RunState, facts: Facts, epoch: int | None = None, reached: RunState | None = None) -> Draft:
         """Work out what writing facts changes.
+
+        Args:
+            before: The run as it is.
+            facts: In their order.
+            epoch: Of the worker that writes them; None for somebody else.
+            reached: What the first of them make of `before`, as many as it is further; None: not worked out yet.
 
         Raises:
             FencedError: `epoch` does not hold the run.
@@ -50,16 +56,16 @@ class Drafts:
         if epoch is not None and epoch != before.epoch:
             msg = f"run {before.run_id} was taken by another worker (epoch {before.epoch}, this one has {epoch})"
             raise FencedError(msg)
-        after = before
-        for event, _ in facts:
+        after = reached or before
+        for event, _ in facts[after.seq - before.seq :]:
             after = apply(after, event)
         columns = run_columns(after)
         return Draft(before, after, facts, tuple(columns.values()), changed(self._row(before), columns))
 
-    def early(self, state: RunState, facts: Facts, epoch: int | None) -> Draft | None:
+    def early(self, state: RunState, facts: Facts, epoch: int | None, reached: RunState | None = None) -> Draft | None:
         """Work out the same outside the transaction; None where only the journal can tell whether it is refused."""
         try:
-            return self.draft(state, facts, epoch)
+            return self.draft(state, facts, epoch, reached)
         except (FencedError, IllegalEventError):
             return None
 

@@ -78,11 +78,13 @@ class SqlJournal:
         first: Sequence[Event] = (),
         epoch: int | None = None,
         blobs: Sequence[bytes] = (),
+        reached: RunState | None = None,
     ) -> RunState:
         """Write a fact, those that come before it, and the blobs they point to; fold in what others wrote."""
         written = tuple([guarded(one, self._guard) for one in (*first, event)])
         kept = [await Blob.of(data) for data in blobs]
-        early = self._drafts.early(state, written, epoch)
+        is_as_said = all(fact is one for (fact, _), one in zip(written, (*first, event), strict=True))
+        early = self._drafts.early(state, written, epoch, reached if is_as_said else None)
 
         def work(connection: Connection) -> Draft:
             contents.keep(connection, kept)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import accumulate
 
 import pytest
 
 from kova_auto.core.approval.levels import Decision, Ruling
 from kova_auto.core.errors import IllegalEventError
-from kova_auto.core.event import ClockMoved, Event, ModelCallFailed, ModelReplied
+from kova_auto.core.event import ClockMoved, Event, ModelCallFailed, ModelReplied, StopRequested
 from kova_auto.core.ids import CallId, blob_hash
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import FileChange, ResultStatus, ToolCall, Usage
@@ -290,6 +291,14 @@ def test_only_background_processes_outlive_their_calls() -> None:
     )
 
     assert state.background == (process(background=True),)
+
+
+def test_a_state_stays_what_it_was_whatever_follows_it() -> None:
+    facts = [*SETTLED, StopRequested(at=at("06:09:00"), outcome=Outcome.CANCELLED, reason="", by="ada"), ended()]
+    states = list(accumulate(facts, apply, initial=opened(a_request())))
+
+    assert states == [fold([a_request(), *facts[:count]]) for count in range(len(facts) + 1)]
+    assert [state.seq for state in states] == list(range(1, len(facts) + 2))
 
 
 def test_a_changed_state_differs_in_what_was_changed_alone_and_is_as_fixed() -> None:

@@ -64,10 +64,11 @@ class DyingJournal:
         first: Sequence[Event] = (),
         epoch: int | None = None,
         blobs: Sequence[bytes] = (),
+        reached: RunState | None = None,
     ) -> RunState:
         kinds = " ".join(one.kind for one in (*first, event))
         self._points.passed(f"before {kinds}")
-        after = await self._journal.append(state, event, first=first, epoch=epoch, blobs=blobs)
+        after = await self._journal.append(state, event, first=first, epoch=epoch, blobs=blobs, reached=reached)
         self._points.passed(f"after {kinds}")
         return after
 

@@ -79,8 +79,10 @@ class MemoryFacts:
         first: Sequence[Event] = (),
         epoch: int | None = None,
         blobs: Sequence[bytes] = (),
+        reached: RunState | None = None,
     ) -> RunState:
         """Write a fact, those that come before it, and the blobs they point to; fold in what others wrote."""
+        del reached  # It is worked out here anyway.
         await asyncio.sleep(0)  # Others get their turn here, as they do in a real journal.
         current = self._state(state.run_id)
         if epoch is not None and epoch != current.epoch:

@@ -54,13 +54,14 @@ class FlakyJournal(MemoryJournal):
         first: Sequence[Event] = (),
         epoch: int | None = None,
         blobs: Sequence[bytes] = (),
+        reached: RunState | None = None,
     ) -> RunState:
         kinds = [one.kind for one in (*first, event)]
         for kind in kinds:
             self._answer(kind)
         for other in [self.overtakes.pop(kind) for kind in kinds if kind in self.overtakes]:
             await super().append(state, other)
-        after = await super().append(state, event, first=first, epoch=epoch, blobs=blobs)
+        after = await super().append(state, event, first=first, epoch=epoch, blobs=blobs, reached=reached)
         for kind in kinds:
             self._hear(kind)
         return after

@@ -42,9 +42,10 @@ class Writes(MemoryJournal):
         first: Sequence[Event] = (),
         epoch: int | None = None,
         blobs: Sequence[bytes] = (),
+        reached: RunState | None = None,
     ) -> RunState:
         self.together.append([one.kind for one in (*first, event)])
-        after = await super().append(state, event, first=first, epoch=epoch, blobs=blobs)
+        after = await super().append(state, event, first=first, epoch=epoch, blobs=blobs, reached=reached)
         self._tell()
         return after
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import reduce
 
-from kova_auto.core.event import ContextAssembled, ModelCallStarted, RunAcquired, StopRequested
+import pytest
+
+from kova_auto.core.event import ContextAssembled, Event, ModelCallStarted, RunAcquired, StopRequested
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import TextPart
 from kova_auto.core.ports import Journal
-from kova_auto.core.run import RunState
+from kova_auto.core.run import RunState, apply
 from tests.support import a_request, at
 
 LEASE = timedelta(seconds=30)
@@ -49,3 +52,30 @@ async def test_first_facts_are_left_out_where_a_lease_was_broken(journal: Journa
     await journal.acquire(lost.run_id, worker="two", now=at("06:05:00"), lease=LEASE, known=lost, then=FIRST)
 
     assert [event.kind for _, event in await journal.events(lost.run_id, after=2)] == ["run_acquired"]
+
+
+@pytest.mark.parametrize("folded", range(4))
+async def test_what_a_writer_has_folded_already_changes_nothing(journal: Journal, folded: int) -> None:
+    await journal.open(request := a_request())
+    taken = await journal.acquire(request.run_id, worker="one", now=at("06:00:01"), lease=LEASE)
+    assert isinstance(taken, RunState)
+    facts: list[Event] = [*FIRST, StopRequested(at=at("06:00:02"), outcome=Outcome.CANCELLED, reason="", by="ada")]
+    reached = reduce(apply, facts[:folded], taken)
+
+    *first, last = facts
+    state = await journal.append(taken, last, first=first, epoch=1, reached=reached)
+
+    assert state == reduce(apply, facts, taken) == await journal.load(request.run_id)
+
+
+async def test_what_a_writer_has_folded_is_folded_anew_where_somebody_has_written_meanwhile(journal: Journal) -> None:
+    await journal.open(request := a_request())
+    taken = await journal.acquire(request.run_id, worker="one", now=at("06:00:01"), lease=LEASE)
+    assert isinstance(taken, RunState)
+    stop = StopRequested(at=at("06:00:01"), outcome=Outcome.CANCELLED, reason="", by="ada")
+    await journal.append(taken, stop)
+
+    state = await journal.append(taken, FIRST[1], first=FIRST[:1], epoch=1, reached=apply(taken, FIRST[0]))
+
+    assert state.stop == stop
+    assert state == await journal.load(request.run_id)

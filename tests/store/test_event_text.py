@@ -11,7 +11,7 @@ from kova_auto.core.errors import JournalError, UnknownEventError
 from kova_auto.core.event import RunFinished, StopRequested, dump
 from kova_auto.core.ids import JobName
 from kova_auto.core.job import Outcome
-from kova_auto.core.run import RunState, opened
+from kova_auto.core.run import RunState, apply, opened
 from kova_auto.store.store import Store, open_store
 from kova_auto.store.tables import EVENT
 from tests.support import a_job, a_request, at
@@ -39,7 +39,7 @@ async def test_what_the_guard_takes_out_is_neither_written_nor_remembered(guarde
     stop = StopRequested(at=at("06:00:01"), outcome=Outcome.CANCELLED, reason=f"it printed {SECRET}", by="ada")
 
     state, _ = await guarded.journal.open(request)
-    after = await guarded.journal.append(state, stop)
+    after = await guarded.journal.append(state, stop, reached=apply(state, stop))
 
     assert state == opened(clean)
     assert after.stop == stop.model_copy(update={"reason": "it printed ***"})
