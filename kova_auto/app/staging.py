@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 
+from kova_auto.core.context.memory import is_note
 from kova_auto.core.delivery.document import count
 from kova_auto.core.errors import ConfigError, KovaError, ToolFailedError
 from kova_auto.core.ids import RunId
@@ -22,7 +23,7 @@ from kova_auto.core.job import Job
 from kova_auto.core.run import RunState
 from kova_auto.tools.git import repository_of
 from kova_auto.tools.isolation.applying import Held, Plan, apply, plan
-from kova_auto.tools.isolation.copying import copy_workspace
+from kova_auto.tools.isolation.copying import copy_notes, copy_workspace
 from kova_auto.tools.isolation.place import Branch, Origin, Place, gone, read_origin
 from kova_auto.tools.isolation.showing import show
 from kova_auto.tools.isolation.tree import Change, differences, read_tree
@@ -98,6 +99,7 @@ class Copies:
             raise ConfigError(message, path=str(place.root), key="isolation") from exc
         if branch:
             await self.worktrees.make(branch, workspace, place.tree)
+            await asyncio.to_thread(copy_notes, workspace, Path(state.request.workspace))
             await _sealed(place, Path(state.request.workspace))
             return (_notice(workspace, branch),)
         await _copied(workspace, place)
@@ -136,7 +138,7 @@ class Copies:
         return f"branch {branch.name} with {said} and {changed}"
 
     async def _changes(self, place: Place, state: RunState) -> list[Change]:
-        """Return what a run changed in its own workspace; in a worktree, what git ignores is left out.
+        """Return what a run changed in its own workspace; in a worktree without what git ignores, save notes.
 
         Raises:
             ToolFailedError: It is not there, or something in it cannot be read.
@@ -148,7 +150,9 @@ class Copies:
         origin = place.origin()
         branch = origin.branch if origin else None
         seen = await self.worktrees.seen(branch, place.tree, workspace) if branch else None
-        return [change for change in found if seen is None or change.before or change.path in seen]
+        return [
+            change for change in found if seen is None or change.before or is_note(change.parts) or change.path in seen
+        ]
 
     def has(self, state: RunState) -> bool:
         """Say whether what a run works in, or worked in, is its own and still there."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from kova_auto.core.approval.floor import Places, control_of, lies_in
+from kova_auto.core.context.memory import is_note
 from kova_auto.core.errors import ToolFailedError
 from kova_auto.tools.boundary import DIRECTORY, FILE, LISTING, Root, best_resolver, make_directories, open_root
 from kova_auto.tools.files import temp_prefix
@@ -46,7 +47,7 @@ class Held:
         if Places(secret).hold(path):
             return "lies in a place of secrets or settings, which is never written"
         steers = path.name.casefold().endswith(".toml") and path.parent in self.job_dirs
-        if not control and (steers or control_of(parts)):
+        if not control and (steers or (control_of(parts) and not is_note(parts))):
             return "is a control file, which is written with --control alone"
         return ""
 

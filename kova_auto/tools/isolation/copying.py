@@ -1,4 +1,4 @@
-"""Copies a workspace: whole, links as links, and nothing that can only be opened."""
+"""Copies a workspace: whole, links as links, and nothing that can only be opened; or the notes of its memory alone."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Event
 
+from kova_auto.core.context.memory import BENEATH, DAILY, is_note_name
 from kova_auto.core.errors import ConfigError
 
 LARGEST = 2 * 1024**3
@@ -39,6 +40,45 @@ def copy_if_there(source: Path, target: Path) -> None:
     """Copy one file with its times and bits, unless it is gone by now: somebody may be at work in the workspace."""
     with suppress(FileNotFoundError):
         shutil.copy2(source, target, follow_symlinks=False)
+
+
+def copy_notes(workspace: Path, target: Path) -> None:
+    """Copy the notes of a workspace's memory into a worktree, committed or not: a run remembers what was kept last.
+
+    Nothing is copied through a link, on either side, and no versions.
+
+    Raises:
+        ConfigError: They cannot be copied.
+    """
+    try:
+        for below in ("", DAILY):
+            if _is_plain(workspace, *BENEATH, below) and _may_become_plain(target, *BENEATH, below):
+                _copy_notes(workspace.joinpath(*BENEATH), target.joinpath(*BENEATH), below)
+    except OSError as exc:
+        message = f"the notes of the memory could not be copied: {exc}"
+        raise ConfigError(message, path=str(workspace.joinpath(*BENEATH)), key="isolation") from exc
+
+
+def _copy_notes(source: Path, target: Path, below: str) -> None:
+    for path in sorted((source / below).iterdir()):
+        name = f"{below}/{path.name}" if below else path.name
+        info, there = _info(path), _info(target / name)
+        is_file = info is not None and stat.S_ISREG(info.st_mode)
+        if is_file and is_note_name(name) and (there is None or stat.S_ISREG(there.st_mode)):
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            copy_if_there(path, target / name)
+
+
+def _is_plain(top: Path, *names: str) -> bool:
+    """Say whether a directory is there, and reached without a link."""
+    infos = [_info(top.joinpath(*names[:end])) for end in range(1, len(names) + 1)]
+    return all(info is not None and stat.S_ISDIR(info.st_mode) for info in infos)
+
+
+def _may_become_plain(top: Path, *names: str) -> bool:
+    """Say whether a directory is there without a link, or can be made so."""
+    infos = [_info(top.joinpath(*names[:end])) for end in range(1, len(names) + 1)]
+    return all(info is None or stat.S_ISDIR(info.st_mode) for info in infos)
 
 
 def _size(workspace: Path) -> int:

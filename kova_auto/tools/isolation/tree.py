@@ -1,7 +1,7 @@
 """Reads what lies in a directory tree as hashes, and tells two readings apart.
 
 Git's own directories are left out at any depth, and so is what is neither file nor link: neither is brought from one
-tree into another. Directories count by what is in them alone.
+tree into another, and no more are the versions of a memory's notes. Directories count by what is in them alone.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from kova_auto.core.context.memory import BENEATH, HISTORY, TRASH
 from kova_auto.core.errors import ToolFailedError
 from kova_auto.tools.boundary import FILE
 from kova_auto.tools.words import plainly
@@ -22,6 +23,7 @@ SMALL_BYTES = 1024 * 1024
 """Of a file of at most so many bytes, what it held at first is kept, so that a diff can show it."""
 
 _GIT = ".git"
+_MEMORY = "/".join(BENEATH) + "/"
 _CHUNK = 1024 * 1024
 _BITS = 0o777
 
@@ -77,8 +79,9 @@ def read_tree(top: Path, keep: Keep | None = None) -> dict[str, Entry]:
     found: dict[str, Entry] = {}
     with plainly(str(top)):
         for here, folders, names, fd in os.fwalk(top, onerror=_raise):
-            folders[:] = sorted(name for name in folders if name != _GIT)
             prefix = "" if here == str(top) else os.path.relpath(here, top) + "/"
+            passed = (_GIT, HISTORY, TRASH) if prefix == _MEMORY else (_GIT,)
+            folders[:] = sorted(name for name in folders if name not in passed)
             for name in (*names, *folders):
                 if name != _GIT and (entry := read_entry(name, fd, keep)):
                     found[prefix + name] = entry
