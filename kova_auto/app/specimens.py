@@ -25,7 +25,9 @@ Arguments = dict[str, JsonValue]
 def plain_arguments(spec: ToolSpec, text: str) -> Arguments | None:
     """Return arguments of which the one that matters is this text, or None where a tool has no such argument."""
     schema = spec.parameters
-    main = next((name for name in _required(schema) if _properties(schema)[name].get("type") == "string"), None)
+    known = _properties(schema)
+    free = (name for name in _required(schema) if known[name].get("type") == "string" and "enum" not in known[name])
+    main = next(free, None)
     return None if main is None else {**_sampled(schema), main: text}
 
 
@@ -40,6 +42,7 @@ def specimens(spec: ToolSpec, policy: Policy, home: str) -> Iterator[tuple[str, 
         ("url", _urls(policy)),
         ("file_path", _paths(policy, home)),
         ("path", _paths(policy, home)),
+        ("scope", _choices(known.get("scope", {}))),
     ):
         if name in known:
             yield from ((text, {**sample, name: text}) for text in texts)
@@ -61,6 +64,11 @@ def _urls(policy: Policy) -> Iterator[str]:
 def _paths(policy: Policy, home: str) -> Iterator[str]:
     yield from (f"{root}/example.txt" for root in (*policy.write_roots, *policy.read_roots))
     yield from (*_PATHS, f"{home}/.ssh/id_ed25519")
+
+
+def _choices(schema: Mapping[str, JsonValue]) -> Iterator[str]:
+    found = schema.get("enum")
+    yield from map(str, found if isinstance(found, list) else ())
 
 
 def _properties(schema: Mapping[str, JsonValue]) -> dict[str, dict[str, JsonValue]]:

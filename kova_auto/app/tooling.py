@@ -17,6 +17,7 @@ from kova_auto.core.errors import ConfigError
 from kova_auto.core.net.http import Exchange
 from kova_auto.core.secret import SecretRef
 from kova_auto.engine.world import Blobs
+from kova_auto.knowledge.memory import global_memory, read_layer
 from kova_auto.net.proxy import Proxy
 from kova_auto.tools.bash import BashTool
 from kova_auto.tools.checking import CommandChecks
@@ -25,6 +26,10 @@ from kova_auto.tools.edit import EditTool
 from kova_auto.tools.glob import GlobTool
 from kova_auto.tools.grep import GrepTool
 from kova_auto.tools.ignore import Lister
+from kova_auto.tools.memory.read import MemoryReadTool
+from kova_auto.tools.memory.search import MemorySearchTool
+from kova_auto.tools.memory.shelf import Shelf
+from kova_auto.tools.memory.write import MemoryWriteTool
 from kova_auto.tools.nothing import NothingToReportTool
 from kova_auto.tools.plan import PlanExitTool, PlanWriteTool
 from kova_auto.tools.question import QuestionTool
@@ -103,6 +108,21 @@ def _hidden(places: HousePlaces) -> tuple[Path, ...]:
     return hidden_places(places.home, (*places.secret, places.data, places.work))
 
 
+def roots_of(places: HousePlaces) -> Roots:
+    """Return what locates paths; the caller closes it."""
+    return Roots(secret=places.secret, control=places.control, job_dirs=places.job_dirs, memory=_home_memory(places))
+
+
+def shelf_of(places: HousePlaces, roots: Roots) -> Shelf:
+    """Return what knows the memories of this user."""
+    return Shelf(roots, _home_memory(places), read_layer)
+
+
+def _home_memory(places: HousePlaces) -> Path:
+    """Return where the global memory really is: a user may keep it elsewhere and lead there by a link."""
+    return global_memory(places.home).resolve()
+
+
 def tooling_of(
     places: HousePlaces, environ: Mapping[str, str], vault: Vault, journal: Blobs, exchange: Exchange
 ) -> Tooling:
@@ -124,8 +144,9 @@ def tooling_of(
     )
     commands, roots = (
         Commands(sandbox, host),
-        Roots(secret=places.secret, control=places.control, job_dirs=places.job_dirs),
+        roots_of(places),
     )
+    shelf = shelf_of(places, roots)
     lister = Lister(roots, shutil.which("git"))
     tools = (
         ReadTool(roots, journal.blob),
@@ -137,6 +158,9 @@ def tooling_of(
         TaskOutputTool(commands),
         TaskStopTool(commands),
         WebFetchTool(exchange),
+        MemoryWriteTool(shelf),
+        MemoryReadTool(shelf),
+        MemorySearchTool(shelf),
         TodoTool(),
         QuestionTool(),
         NothingToReportTool(),

@@ -46,6 +46,8 @@ class Scene:
         mode: That the run is in.
         plan_file: Where its plan is; empty where it has none.
         answers: What a person answered to the questions of this call; empty where nobody did.
+        tainted_by: Untrusted text that the run has read; empty where it has read none.
+        staged: Nothing is to be written but in the workspace, which is a copy.
         rests: Blobs with what this run's prompt and results had to leave out: no other blob may be read.
     """
 
@@ -64,6 +66,8 @@ class Scene:
     answers: tuple[str, ...] = ()
     mode: Mode = Mode.AGENT
     plan_file: str = ""
+    tainted_by: str = ""
+    staged: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ ALONE: Final = frozenset((PLAN_EXIT, WORK_NEEDED))
 TOOL_NAMES: Final = (
     *("read", "write", "edit", "glob", "grep"),
     *("bash", "task_output", "task_stop", "web_fetch"),
+    *("memory_write", "memory_read", "memory_search"),
     *("todo", "question", "nothing_to_report"),
     *(PLAN_WRITE, PLAN_EXIT, WORK_NEEDED),
 )

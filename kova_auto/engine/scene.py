@@ -33,6 +33,8 @@ def scene_of(state: RunState, senses: Senses, call: CallId = NO_CALL) -> Scene:
         rests=_rests(state),
         write_roots=senses.policies(state).write_roots,
         answers=_answers(state, call),
+        tainted_by=state.tainted_by,
+        staged=state.request.staged,
     )
 
 

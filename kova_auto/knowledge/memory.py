@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from kova_auto.core.context.memory import DAILY, ENDING, MAIN_NOTE, Layer, Note, wrong_name
+from kova_auto.core.context.memory import BENEATH, DAILY, ENDING, MAIN_NOTE, Layer, Note, wrong_name
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.permissions import shown
 from kova_auto.knowledge.files import names_beneath, read_beneath
@@ -17,17 +17,15 @@ from kova_auto.knowledge.files import names_beneath, read_beneath
 MAX_NOTES: Final = 500
 """So many notes of one directory are read at most."""
 
-_BENEATH: Final = (".kova", "memory")
-
 
 def global_memory(home: Path) -> Path:
     """Return the directory of the global layer."""
-    return home.joinpath(*_BENEATH)
+    return home.joinpath(*BENEATH)
 
 
 def workspace_memory(workspace: Path) -> Path:
     """Return the directory of a workspace's layer."""
-    return workspace.joinpath(*_BENEATH)
+    return workspace.joinpath(*BENEATH)
 
 
 def read_layer(directory: Path, layer: Layer, *, daily: bool = False) -> tuple[tuple[Note, ...], tuple[str, ...]]:
@@ -39,7 +37,7 @@ def read_layer(directory: Path, layer: Layer, *, daily: bool = False) -> tuple[t
         layer: Which one it is.
         daily: Whether those in `daily/` are read as well.
     """
-    root, beneath = (directory, ()) if layer is Layer.GLOBAL else (directory.parent.parent, _BENEATH)
+    root, beneath = (directory, ()) if layer is Layer.GLOBAL else (directory.parent.parent, BENEATH)
     notes: list[Note] = []
     notices: list[str] = []
     for folder in ("", DAILY) if daily else ("",):
@@ -60,12 +58,16 @@ def read_layer(directory: Path, layer: Layer, *, daily: bool = False) -> tuple[t
 
 
 def _names(root: Path, beneath: tuple[str, ...], folder: str) -> tuple[list[str], int]:
-    """Return the names of the Markdown files of a directory, `MEMORY.md` first, and how many there are besides."""
+    """Return the names of the Markdown files of a directory, and how many there are besides.
+
+    `MEMORY.md` comes first. Daily notes are named by their days: where there are too many, the newest are read.
+    """
     below = (*beneath, folder) if folder else beneath
     found = [name for name in names_beneath(root, *below) if name.endswith(ENDING) and not name.startswith(".")]
     found.sort(key=lambda name: (name != MAIN_NOTE, name))
     prefix = f"{folder}/" if folder else ""
-    return [prefix + name for name in found[:MAX_NOTES]], max(0, len(found) - MAX_NOTES)
+    kept = found[-MAX_NOTES:] if folder else found[:MAX_NOTES]
+    return [prefix + name for name in kept], len(found) - len(kept)
 
 
 def _misnamed(names: list[str]) -> Iterator[tuple[str, str]]:

@@ -94,7 +94,7 @@ async def recovered(roots: Roots, call: CallState, scene: Scene) -> ToolResult:
 
 def _present(roots: Roots, change: FileChange, scene: Scene) -> BlobHash | None:
     """Return the hash of what the file holds now, None where there is none."""
-    target = roots.locate(change.path, Ground.of_scene(scene), writes=True)
+    target = roots.locate(change.path, Ground.of_scene(scene), writes=True, keeps=True)
     remove_leftovers(roots, target, tag_of(scene))
     found = existing(roots, target)
     return found.hash if found else None

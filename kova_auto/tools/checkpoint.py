@@ -140,7 +140,7 @@ def _planned(roots: Roots, ground: Ground, path: str, changes: list[Written]) ->
     Raises:
         ToolFailedError: It holds something else than the run left there.
     """
-    target = roots.locate(path, ground, writes=True)
+    target = roots.locate(path, ground, writes=True, keeps=True)
     found = existing(roots, target)
     now = found.hash if found else None
     first = changes[0].change

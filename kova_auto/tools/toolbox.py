@@ -40,6 +40,14 @@ class Settles(Protocol):
 
 
 @runtime_checkable
+class Chosen(Protocol):
+    """Be a tool that not every run is told of."""
+
+    def offered(self, scene: Scene) -> bool:
+        """Say whether a run is."""
+
+
+@runtime_checkable
 class Overwrites(Protocol):
     """Be a tool that writes one file, and can say what it would write over."""
 
@@ -72,9 +80,9 @@ class LocalToolbox:
         self._settles = (*(tool for tool in tools if isinstance(tool, Settles)), *settles)
 
     def specs(self, scene: Scene, mode: Mode) -> tuple[ToolSpec, ...]:
-        """Return the tools that the mode reaches."""
-        del scene  # the same for every run
-        return tuple(self._spec(tool) for tool in self._tools.values() if reaches(mode, tool.effect))
+        """Return the tools that the mode reaches and the run has a use for."""
+        reached = (tool for tool in self._tools.values() if reaches(mode, tool.effect))
+        return tuple(self._spec(tool) for tool in reached if not isinstance(tool, Chosen) or tool.offered(scene))
 
     def _spec(self, tool: Tool) -> ToolSpec:
         """Return what the model is told of a tool; its schema is made when it is first told."""

@@ -112,6 +112,9 @@ async def test_what_a_person_types_becomes_the_argument_that_matters(tmp_path: P
         "task_output": "task_id",
         "task_stop": "task_id",
         "web_fetch": "url",
+        "memory_write": "content",
+        "memory_read": None,
+        "memory_search": "query",
         "todo": None,
         "question": None,
         "nothing_to_report": "reason",
@@ -123,6 +126,13 @@ async def test_every_specimen_fits_the_schema_of_its_tool(tmp_path: Path) -> Non
         survey = await found.survey()
         assert {one.tool for one in survey} == {spec.name for spec in found.specs()}
     assert [one for one in survey if one.explanation.verdict.rule == "arguments"] == []
+
+
+async def test_each_layer_of_a_memory_is_judged_apart(tmp_path: Path) -> None:
+    async with explainer(tmp_path, 'automation = "workspace-write"\n') as found:
+        survey = await found.survey()
+    told = [(one.shown, one.explanation.verdict.ruling) for one in survey if one.tool == "memory_write"]
+    assert told == [("workspace", "allow"), ("global", "ask")]
 
 
 def test_specimens_come_to_the_rules_hosts_and_roots_of_a_job() -> None:

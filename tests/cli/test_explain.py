@@ -20,6 +20,7 @@ web = ["docs.python.org", "*.wiki.org"]
 """
 TOOLS = {
     *("read", "write", "edit", "glob", "grep", "bash", "task_output", "task_stop", "web_fetch"),
+    *("memory_write", "memory_read", "memory_search"),
     *("todo", "question", "nothing_to_report"),
 }
 

@@ -20,6 +20,8 @@ from kova_auto.core.context.memory import (
     Note,
     in_order,
     injected,
+    is_kept,
+    is_note,
     is_note_name,
     wrong_name,
 )
@@ -173,3 +175,31 @@ def test_no_accepted_name_leads_out_of_its_layer(name: str) -> None:
 
 def test_notes_of_one_name_in_two_layers_are_two() -> None:
     assert in_order([everywhere(), here()]) == [here(), everywhere()]
+
+
+@pytest.mark.parametrize(
+    ("path", "is_it"),
+    [
+        (".kova/memory/MEMORY.md", True),
+        (".kova/memory/daily/x.md", True),
+        (".kova/memory/.history/MEMORY.md/000001-20250310T070000Z-agent.md", False),
+        (".kova/memory/x.txt", False),
+        (".kova/skills/x.md", False),
+        ("sub/.kova/memory/x.md", False),
+        (".kova/memory", False),
+    ],
+)
+def test_only_such_a_file_of_a_workspace_is_a_note(path: str, is_it: bool) -> None:
+    assert is_note(path.split("/")) is is_it
+
+
+@pytest.mark.parametrize("path", ["MEMORY.md", "daily/x.md", ".history/x.md/1", ".trash/x", ".history/.gitignore"])
+def test_such_a_file_of_a_layer_is_what_the_memory_is_kept_in(path: str) -> None:
+    assert is_kept(path.split("/"))
+
+
+@pytest.mark.parametrize(
+    "path", [".history", ".trash", "daily", "x.txt", ".gitignore", "daily/.history/x", "other/x.md"]
+)
+def test_such_a_file_of_a_layer_is_not(path: str) -> None:
+    assert not is_kept(path.split("/"))

@@ -12,6 +12,9 @@ from kova_auto.tools.bash import BashTool
 from kova_auto.tools.edit import EditTool
 from kova_auto.tools.glob import GlobTool
 from kova_auto.tools.grep import GrepTool
+from kova_auto.tools.memory.read import MemoryReadTool
+from kova_auto.tools.memory.search import MemorySearchTool
+from kova_auto.tools.memory.write import MemoryWriteTool
 from kova_auto.tools.nothing import NothingToReportTool
 from kova_auto.tools.plan import PlanExitTool, PlanWriteTool
 from kova_auto.tools.question import QuestionTool
@@ -27,12 +30,14 @@ from tests.docs.pages import ROOT, bare, codes, paragraph, spans, table, tables_
 
 PAGE = "docs/permissions.md"
 FILES = (ReadTool, WriteTool, EditTool, GlobTool, GrepTool)
-OTHERS = (BashTool, TaskOutputTool, TaskStopTool, WebFetchTool, TodoTool, QuestionTool, NothingToReportTool)
+AWAY = (BashTool, TaskOutputTool, TaskStopTool, WebFetchTool)
+MEMORY = (MemoryWriteTool, MemoryReadTool, MemorySearchTool)
+NOTES = (TodoTool, QuestionTool, NothingToReportTool)
 OF_MODES = (PlanWriteTool, PlanExitTool, WorkNeededTool)
 
 
 def test_the_tools_are_those_that_a_run_is_given() -> None:
-    tools = (*FILES, *OTHERS, *OF_MODES)
+    tools = (*FILES, *AWAY, *MEMORY, *NOTES, *OF_MODES)
     listed = [(bare(row[0]), bare(row[1])) for row in table(PAGE, "The tools").body]
     assert listed == [(tool.name, tool.effect.value) for tool in tools]
     given = re.findall(r"^        (\w+Tool)\(", (ROOT / "kova_auto/app/tooling.py").read_text(), re.MULTILINE)

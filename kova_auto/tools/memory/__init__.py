@@ -1,0 +1,1 @@
+"""What outlives a run: notes, written with their versions, read and searched."""
