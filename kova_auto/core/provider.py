@@ -92,6 +92,7 @@ class Dialect(Value):
         user_after_tools: A user message may follow a tool result directly.
         keeps_ids: It takes every id of a tool call back that it, or another, has given.
         cache_marks: It wants to be told up to where a prompt is worth keeping in its cache.
+        cache_key: It wants to be told which requests begin alike, so that one of its machines gets them all.
         echo: Fields of its replies that it wants back unchanged; all others are left out of the next request.
     """
 
@@ -101,6 +102,7 @@ class Dialect(Value):
     user_after_tools: bool = True
     keeps_ids: bool = True
     cache_marks: bool = True
+    cache_key: bool = False
     echo: tuple[str, ...] = ("reasoning_details", "extra_content")
 
 
@@ -224,7 +226,7 @@ class Provider(Value):
         return parts._replace(path=f"{base}/{path}").geturl()
 
 
-_OPENAI = Dialect(max_tokens_key="max_completion_tokens")
+_OPENAI = Dialect(max_tokens_key="max_completion_tokens", cache_key=True)
 _STRICT = Dialect(max_tokens_key="max_completion_tokens", echo=())
 _MISTRAL = Dialect(stream_usage=False, user_after_tools=False, keeps_ids=False, echo=())
 _THINKS_BACK = Dialect(echo=("reasoning_content",))

@@ -14,6 +14,7 @@ SHOWN_BELOW: Final = "(an image, shown below)"
 IMAGES_OF: Final = "Images from the tool results above:"
 GONE: Final = "[an image that is no longer available]"
 LOST: Final = "[unknown] No result of this call is on record. Check what it did before repeating it."
+_LONGEST_KEY: Final = 64
 _BAD_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 
@@ -30,6 +31,11 @@ def told_text(result: ToolMessage | None, image_alone: str = SHOWN_BELOW) -> str
     if not text.strip():
         text = image_alone if any(isinstance(part, ImagePart) for part in result.parts) else NOTHING
     return text if result.status is ResultStatus.OK else f"[{result.status}] {text}"
+
+
+def cache_key(key: str) -> str:
+    """Return what tells a provider of caches which requests begin alike, no longer than it may be."""
+    return key if len(key) <= _LONGEST_KEY else hashlib.sha256(key.encode()).hexdigest()
 
 
 def wire_name(tool: str, longest: int = 64) -> str:

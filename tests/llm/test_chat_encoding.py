@@ -287,3 +287,14 @@ def test_whatever_happened_the_history_is_one_that_servers_accept(
         assert message["content"] or message.get("tool_calls")
         before = role
     assert not waiting
+
+
+def test_only_who_wants_it_is_told_which_requests_begin_alike() -> None:
+    request = asks(PROMPT).model_copy(update={"cache_key": "nightly"})
+    long = request.model_copy(update={"cache_key": "n" * 65})
+
+    assert "prompt_cache_key" not in encode(PROVIDER, request)
+    assert encode(dialect(cache_key=True), request)["prompt_cache_key"] == "nightly"
+    assert re.fullmatch(r"[0-9a-f]{64}", str(encode(dialect(cache_key=True), long)["prompt_cache_key"]))
+    assert "prompt_cache_key" not in encode(dialect(cache_key=True), asks(PROMPT).model_copy(update={"cache_key": ""}))
+    assert BUILT_IN["openai"].dialect.cache_key

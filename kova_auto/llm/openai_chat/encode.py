@@ -25,7 +25,7 @@ from kova_auto.core.message import (
     UserMessage,
 )
 from kova_auto.core.provider import Provider
-from kova_auto.llm.history import GONE, IMAGES_OF, told_text, wire_ids, wire_name
+from kova_auto.llm.history import GONE, IMAGES_OF, cache_key, told_text, wire_ids, wire_name
 from kova_auto.llm.openai_chat.echo import given_back
 
 Body = dict[str, JsonValue]
@@ -54,6 +54,8 @@ def encode(provider: Provider, request: ModelRequest) -> Body:
         ]
     if request.max_output_tokens is not None:
         body[dialect.max_tokens_key] = request.max_output_tokens
+    if dialect.cache_key and request.cache_key:
+        body["prompt_cache_key"] = cache_key(request.cache_key)
     return body
 
 

@@ -7,7 +7,6 @@ were not.
 from __future__ import annotations
 
 import base64
-import hashlib
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -25,12 +24,11 @@ from kova_auto.core.message import (
     UserMessage,
 )
 from kova_auto.core.provider import Provider
-from kova_auto.llm.history import GONE, told_text, wire_ids
+from kova_auto.llm.history import GONE, cache_key, told_text, wire_ids
 from kova_auto.llm.openai_responses.items import Item
 from kova_auto.llm.openai_responses.replay import reply_items
 
 _GOOD_ID: Final = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
-_LONGEST_KEY: Final = 64
 _OUTPUT_OF: Final = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
 
 
@@ -50,12 +48,8 @@ def encode(provider: Provider, request: ModelRequest) -> Item:
     if request.max_output_tokens is not None:
         body["max_output_tokens"] = request.max_output_tokens
     if request.cache_key:
-        body["prompt_cache_key"] = _short(request.cache_key)
+        body["prompt_cache_key"] = cache_key(request.cache_key)
     return body
-
-
-def _short(key: str) -> str:
-    return key if len(key) <= _LONGEST_KEY else hashlib.sha256(key.encode()).hexdigest()
 
 
 def _tool(spec: ToolSpec) -> Item:
