@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from kova_auto.core.context.briefing import Briefing
-from kova_auto.core.event import ContextAssembled
+from kova_auto.core.event import ContextAssembled, RunRetried
 from kova_auto.core.ids import blob_hash
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ImagePart, TextPart
 from kova_auto.core.source import Source, SourceKind
 from kova_auto.engine.dispatch import Advanced
+from tests.doubles.model import ScriptedModel
 from tests.engine.worlds import RUN, Stage
-from tests.support import call, says
+from tests.support import a_job, call, says
 
 IMAGE = b"\x89PNG\r\n\x1a\n..."
 SHOWN = Source(kind=SourceKind.ATTACHMENT, name="a.png")
@@ -56,3 +57,19 @@ async def test_a_run_that_lacks_what_it_is_to_be_shown_is_blocked_before_any_mod
 
     assert await stage.ended() == (Outcome.BLOCKED, "there is no /srv/policy.pdf, [redacted]")
     assert "model_call_started" not in await stage.kinds()
+
+
+async def test_a_new_day_is_seen_by_the_next_attempt_and_not_before() -> None:
+    stage = Stage()
+    stage.hands.meanwhile = lambda: stage.clock.later(13 * 3600)
+    await stage.opened(job=a_job(limits={"timeout": "48h"}))
+    model = ScriptedModel(says("I look.", call("look"), call("look", at=2)), says("Done."))
+    await stage.engine(model=model).advance(RUN)
+    state = await stage.journal.load(RUN)
+    await stage.journal.append(state, RunRetried(at=stage.clock.now(), attempt=2, by="ann"))
+    again = ScriptedModel(says("Done."))
+    await stage.engine(model=again).advance(RUN)
+
+    assert ["Date: 2026-12-01" in request.system for request in model.requests] == [True, True]
+    assert "Date: 2026-12-0" in again.requests[0].system
+    assert "Date: 2026-12-01" not in again.requests[0].system
