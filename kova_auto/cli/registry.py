@@ -32,7 +32,7 @@ COMMANDS: Final = (
     Entry("run", "kova_auto.cli.run", "Run a job once, now, and show what it does", SERVICE),
     Entry("serve", "kova_auto.cli.serve", "Be the service: schedule, runs, deliveries", SERVICE),
     Entry("jobs", "kova_auto.cli.jobs", "List, show, check and preview the jobs; write new ones", LOOK),
-    Entry("runs", "kova_auto.cli.runs", "List and follow runs; show, replay, undo, apply, cancel and retry one", LOOK),
+    Entry("runs", "kova_auto.cli.runs", "List and follow runs; show, export, undo, apply, cancel, retry one", LOOK),
     Entry("explain", "kova_auto.cli.explain", "Explain what would happen to a tool call of a job", LOOK),
     Entry("approvals", "kova_auto.cli.approvals", "List and answer the calls that wait for a person", LOOK),
     Entry("questions", "kova_auto.cli.questions", "List and answer what a model asks a person", LOOK),

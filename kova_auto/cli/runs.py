@@ -12,6 +12,7 @@ from kova_auto.cli.acting import act, through_of
 from kova_auto.cli.asking import ask, change, person
 from kova_auto.cli.changes import APPLY, DISCARD, RunArgument, apply, discard
 from kova_auto.cli.ending import INTERRUPTED, code_of
+from kova_auto.cli.export import EXPORT, export
 from kova_auto.cli.frame import FAILED, new_app
 from kova_auto.cli.ink import ink
 from kova_auto.cli.listing import listing
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from kova_auto.app.control import Answers, Control, Undone
     from kova_auto.settings.model import Settings
 
-app = new_app("List and follow runs; show, replay, undo, apply, cancel and retry one.")
+app = new_app("List and follow runs; show, export, replay, undo, apply, cancel and retry one.")
 
 _LIST = f"""\
 List runs, newest first.
@@ -235,6 +236,7 @@ def undo(run: RunArgument, *, config: ConfigOption = None) -> None:
         say("There is nothing to restore: the run changed no file.")
 
 
+app.command("export", help=EXPORT)(export)
 app.command("apply", help=APPLY)(apply)
 app.command("discard", help=DISCARD)(discard)
 

@@ -10,6 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from kova_auto.app.control import Applied, Placed
+from kova_auto.app.exporting import Export, SentBody
 from kova_auto.core.approval.levels import Verdict
 from kova_auto.core.delivery.story import Story, Try
 from kova_auto.core.event import Event, Fact
@@ -23,6 +24,8 @@ from kova_auto.core.loop.values import (
     LoopView,
 )
 from kova_auto.core.replay import Replay, ReplayedCall, ReplayedIteration
+from kova_auto.core.transcript.blobs import BlobRef, BlobUse
+from kova_auto.core.transcript.told import Told, What
 from kova_auto.core.usage import UsageReport, Used
 from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow
 from tests.docs.pages import bare, codes, table, tables_under
@@ -34,6 +37,10 @@ MODELS: Sequence[tuple[str, type[BaseModel]]] = [
     ("`kova-auto runs list`", RunRow),
     ("`kova-auto runs loop`", LoopView),
     ("`kova-auto runs apply`", Applied),
+    ("`kova-auto runs export`", Export),
+    ("What was said", Told),
+    ("A request", SentBody),
+    ("A content", BlobRef),
     ("An iteration", Iteration),
     ("A call", LoopCall),
     ("The approval of a call", LoopApproval),
@@ -75,6 +82,12 @@ def test_a_failure_of_an_iteration_has_the_names_that_are_said() -> None:
 def test_each_kind_of_interlude_is_named() -> None:
     said = next(row[1] for row in table(PAGE, "An interlude").body if bare(row[0]) == "kind")
     assert codes(said) == [kind.value for kind in InterludeKind]
+
+
+def test_each_kind_of_thing_that_is_said_or_pointed_to_is_named() -> None:
+    said = next(row[1] for row in table(PAGE, "What was said").body if bare(row[0]) == "what")
+    use = next(row[1] for row in table(PAGE, "A content").body if bare(row[0]) == "use")
+    assert (codes(said), codes(use)) == ([*What], [*BlobUse])
 
 
 def test_a_verdict_of_a_replay_has_the_names_that_are_said() -> None:

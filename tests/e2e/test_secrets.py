@@ -144,6 +144,7 @@ def test_no_secret_is_kept_logged_shown_or_sent(scene: Scene, with_service: bool
         assert ran.ends() == 0, ran.notes
         while_alive = _kept(scene)
         shown = "\n".join(_asks(scene, environ, *command) for command in QUESTIONS)
+        exported = {} if service else _exported(scene, environ)
         if service:
             service.signal(signal.SIGTERM)
             assert service.ends() == 0
@@ -164,8 +165,11 @@ def test_no_secret_is_kept_logged_shown_or_sent(scene: Scene, with_service: bool
         "the log": logs,
         "what was sent": "\n".join(bodies),
         "what the model was told again": json.dumps(model.requests[1].body),
+        "what was exported": "\n".join(data.decode("latin-1") for data in exported.values()),
     }.items():
         assert (where, _songs(text)) == (where, set())
+    sent = [data for name, data in exported.items() if "requests" in name]
+    assert sent == ([] if service else [asked.raw for asked in model.requests])
 
 
 QUESTIONS = (
@@ -177,6 +181,16 @@ QUESTIONS = (
     ("endpoints", "list"),
     ("jobs", "show", "chatty"),
 )
+
+
+def _exported(scene: Scene, environ: dict[str, str]) -> dict[str, bytes]:
+    """Return the files that exports write in every form, by their names."""
+    place = scene.path / "exported"
+    beside = ("--requests", f"{place / 'requests'}", "--blobs", f"{place / 'blobs'}")
+    for form, options in (("json", beside), ("md", ()), ("otlp", ("--content",))):
+        _asks(scene, environ, "runs", "export", "last", "--format", form, "-o", f"{place / form}", *options)
+    assert {"json", "md", "otlp"} <= {path.name for path in place.iterdir()}
+    return {f"{path}": path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file()}
 
 
 def _asks(scene: Scene, environ: dict[str, str], *command: str) -> str:

@@ -1,0 +1,193 @@
+"""Fetch everything that is on record of one run, and put it into one document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+from kova_auto import __version__
+from kova_auto.app.bodies import Body, bodies_of
+from kova_auto.app.control import Answers, Placed
+from kova_auto.core.errors import JournalError
+from kova_auto.core.event import Event
+from kova_auto.core.ids import BlobHash
+from kova_auto.core.loop.values import LoopView
+from kova_auto.core.loop.view import loop_view
+from kova_auto.core.run import RunState, fold
+from kova_auto.core.transcript.blobs import BlobRef, blobs_in
+from kova_auto.core.transcript.content import Input, add_content
+from kova_auto.core.transcript.otlp import Json, otlp
+from kova_auto.core.transcript.told import Told, told_in
+from kova_auto.core.transcript.tracing import spans_of
+from kova_auto.core.usage import By, Used, report
+from kova_auto.core.value import Value
+from kova_auto.core.view import DeliveryRow, RunRow, delivery_rows, run_row, usage_rows
+from kova_auto.core.wording import Sent
+from kova_auto.engine.retelling import retold
+
+
+class SentBody(Value):
+    """Tell of one body that a provider was sent.
+
+    Attributes:
+        seq: Position of the fact that announces the call.
+        number: Which of that call's bodies it is, from 1.
+        hash: SHA-256 of what was sent; None where that is not on record.
+        exact: Whether it was written again to the byte; None where nobody has tried, or nobody can know.
+        file: Its name, where it was written again.
+    """
+
+    seq: int
+    attempt: int
+    iteration: int
+    model: str
+    number: int
+    hash: BlobHash | None
+    size: int | None
+    exact: bool | None = None
+    file: str | None = None
+
+
+class Export(Value):
+    """Hold all that is on record of a run.
+
+    Attributes:
+        version: Of this form; a name that is taken away, or means something else, raises it.
+        program: The version of the program that wrote it.
+        answer: None before the end.
+        usage: What each iteration has used of each model.
+        transcript: Everything that was said, each thing once.
+        requests: What was sent to providers.
+        facts: The run itself: all else is computed from them.
+    """
+
+    format: Literal["kova-auto.run"] = "kova-auto.run"
+    version: Literal[1] = 1
+    program: str
+    run: RunRow
+    why: str
+    answer: str | None
+    usage: tuple[Used, ...]
+    deliveries: tuple[DeliveryRow, ...]
+    loop: LoopView
+    transcript: tuple[Told, ...]
+    requests: tuple[SentBody, ...]
+    blobs: tuple[BlobRef, ...]
+    facts: tuple[Placed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """Hold a run's facts, and what was fetched of what they point to.
+
+    Attributes:
+        blobs: What the facts point to, with sizes where somebody has looked.
+        contents: Of those that were wanted and are there.
+        bodies: Written again; empty where nobody wanted them.
+    """
+
+    facts: tuple[Placed, ...]
+    state: RunState
+    blobs: tuple[BlobRef, ...]
+    contents: Mapping[BlobHash, bytes] = field(default_factory=dict)
+    bodies: tuple[Body, ...] = ()
+
+    @property
+    def events(self) -> list[Event]:
+        """Return the facts alone."""
+        return [placed.event for placed in self.facts]
+
+
+async def extract_of(answers: Answers, run: str, *, contents: bool = False, bodies: bool = False) -> Extract:
+    """Fetch a run.
+
+    Args:
+        answers: Of a service, or of the database.
+        run: Its id, or the beginning of it.
+        contents: Keep the contents that its facts point to.
+        bodies: Write what was sent to providers again.
+
+    Raises:
+        UnknownRunError: There is no such run.
+    """
+    found = await answers.find(run)
+    facts = await answers.events(found.run_id, 0, 0)
+    events = [placed.event for placed in facts]
+    refs = blobs_in(events)
+    sizes, kept = dict[BlobHash, int](), dict[BlobHash, bytes]()
+    for key in dict.fromkeys(ref.hash for ref in refs):
+        try:
+            data = (await answers.blob(key)).data
+        except JournalError:  # It is not kept any more.
+            continue
+        sizes[key] = len(data)
+        if contents:
+            kept[key] = data
+    return Extract(
+        facts=facts,
+        state=fold(events),
+        blobs=tuple(ref.model_copy(update={"size": sizes.get(ref.hash)}) for ref in refs),
+        contents=kept,
+        bodies=tuple([body async for body in bodies_of(answers, events)]) if bodies else (),
+    )
+
+
+def export_of(extract: Extract) -> Export:
+    """Return the document."""
+    events, state = extract.events, extract.state
+    view = loop_view(events)
+    return Export(
+        program=__version__,
+        run=run_row(state),
+        why=view.why,
+        answer=state.finished.answer if state.finished else None,
+        usage=report(usage_rows(state), {By.ITERATION, By.MODEL}, ZoneInfo("UTC")).rows,
+        deliveries=tuple(delivery_rows(state)),
+        loop=view,
+        transcript=told_in(events),
+        requests=tuple(map(_written_again, extract.bodies)) or tuple(_on_record(events)),
+        blobs=extract.blobs,
+        facts=extract.facts,
+    )
+
+
+def traces_of(extract: Extract, *, content: bool) -> Json:
+    """Return the run's spans as a collector takes them; what was said is in them only with `content`."""
+    events, state = extract.events, extract.state
+    spans = spans_of(events)
+    if content:
+        inputs = {asked.seq: Input(asked.request.system, asked.request.messages) for asked in retold(events)}
+        add_content(spans, events, inputs)
+    return otlp(state.run_id, spans, __version__, state.request.continues)
+
+
+def name_of(body: Body) -> str:
+    """Return the name of a body's file."""
+    return f"{body.asked.seq:06}-{body.number}.json"
+
+
+def _written_again(body: Body) -> SentBody:
+    sent = body.sent
+    return SentBody(
+        seq=body.asked.seq,
+        attempt=body.asked.attempt,
+        iteration=body.asked.fact.iteration,
+        model=body.asked.fact.model,
+        number=body.number,
+        hash=sent.hash if sent else None,
+        size=sent.size if sent else None,
+        exact=body.is_exact,
+        file=None if body.data is None else name_of(body),
+    )
+
+
+def _on_record(events: Sequence[Event]) -> list[SentBody]:
+    """Return what is on record of bodies that nobody has written again."""
+    found = list[SentBody]()
+    for asked in retold(events):
+        lost: tuple[Sent | None, ...] = (None,) if asked.is_lost and asked.wording else ()
+        for number, sent in enumerate(asked.bodies or lost, start=1):
+            found.append(_written_again(Body(asked, number, sent, None)).model_copy(update={"exact": None}))
+    return found

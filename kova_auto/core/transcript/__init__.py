@@ -1,0 +1,1 @@
+"""Tell a run whole, for people, programs and tracing: pure, and from its facts alone."""
