@@ -11,7 +11,6 @@ from kova_auto.core.event import (
     ContextAssembled,
     ContextCompacted,
     Event,
-    ModeEntered,
     ModelCallStarted,
     ModelReplied,
     RunRequested,
@@ -100,8 +99,6 @@ def _said(event: Event, before: RunState) -> Iterator[tuple[What, Message | str]
             yield What.SYSTEM, event.system
             yield from ((What.HISTORY, message) for message in event.history)
             yield What.PROMPT, UserMessage(parts=event.prompt)
-        case ModeEntered():
-            yield What.SYSTEM, event.system
         case ModelCallStarted() if event.asides and event.iteration not in before.asides:
             yield What.ASIDE, UserMessage(parts=_texts(event.asides))
         case ModelReplied():
