@@ -83,7 +83,7 @@ def _iteration(iteration: Iteration, zone: ZoneInfo, ink: Ink) -> Iterator[str]:
 def _size(iteration: Iteration) -> str:
     """Return how long an iteration took, how much the model had before it, and what was used."""
     about = "about " if iteration.context_estimated else ""
-    first = f", first word after {iteration.first_token_s:.1f} s" if iteration.first_token_s else ""
+    first = f", first word after {iteration.first_token_s:.1f} s" if (iteration.first_token_s or 0.0) >= 0.05 else ""
     parts = [f"{iteration.took_s:.1f} s{first}", f"{about}{iteration.context_tokens:,} tokens of context"]
     if iteration.tokens_in or iteration.tokens_out:
         cached = f" ({iteration.tokens_cached:,} cached)" if iteration.tokens_cached else ""

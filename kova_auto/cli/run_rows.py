@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from zoneinfo import ZoneInfo
 
 from kova_auto.cli.ink import Ink
@@ -14,15 +15,20 @@ from kova_auto.core.delivery.document import count
 from kova_auto.core.delivery.notice import SCRIPTED
 from kova_auto.core.delivery.text import clean, one_line
 from kova_auto.core.event import Event
+from kova_auto.core.ids import JobName
+from kova_auto.core.loop.interludes import said_of_source
 from kova_auto.core.loop.values import LoopAttempt
 from kova_auto.core.loop.view import attempts_of, loop_view
 from kova_auto.core.loop.why import why_it_stopped
+from kova_auto.core.message import ResultStatus
 from kova_auto.core.run import RunState
 from kova_auto.core.usage import By, Used, report
 from kova_auto.core.view import DeliveryRow, RunRow, delivery_rows, run_row, usage_rows
 
 HEAD = ("RUN", "ASKED FOR", "STATUS", "CALLS", "TOKENS", "ANSWER")
 _RESULT = 200
+_MOST = 30
+"""Calls, and lines of usage, that a person still reads; `runs loop` shows them all."""
 
 
 def cells(row: RunRow, zone: ZoneInfo) -> tuple[str, ...]:
@@ -33,6 +39,30 @@ def cells(row: RunRow, zone: ZoneInfo) -> tuple[str, ...]:
         waits = f"attempt {row.attempt} at {when(row.wake_at, zone)}, because {row.reason}"
     said = waits or row.reason or row.answer_excerpt
     return row.run_id, when(row.requested_at, zone), status_of(row), calls, f"{row.tokens}", said
+
+
+def by_jobs(rows: Iterable[RunRow]) -> Mapping[JobName, Sequence[RunRow]]:
+    """Return the runs of each job, in the order in which they come."""
+    groups: dict[JobName, list[RunRow]] = {}
+    for row in rows:
+        groups.setdefault(row.job, []).append(row)
+    return groups
+
+
+def under_jobs(lines: Sequence[str], groups: Mapping[JobName, Sequence[RunRow]], ink: Ink) -> Iterator[str]:
+    """Yield the lines of a listing, its runs under the names of their jobs.
+
+    Args:
+        lines: The head, and a line for each run.
+        groups: The runs in the same order.
+        ink: Of the place where the lines go.
+    """
+    head, *rest = lines
+    left = iter(rest)
+    yield head
+    for job, rows in groups.items():
+        yield f"{ink(job, bold=True)}  {count(len(rows), 'run')}"
+        yield from islice(left, len(rows))
 
 
 def status_of(row: RunRow) -> str:
@@ -49,6 +79,7 @@ def run_json(state: RunState, events: Sequence[Event]) -> JsonDict:
         "why": why_it_stopped(state),
         "attempts": [attempt.model_dump(mode="json") for attempt in attempts_of(state)],
         "answer": state.finished.answer if state.finished else None,
+        "context": [source.model_dump(mode="json") for source in (state.context.sources if state.context else ())],
         "calls": [
             call.model_dump(mode="json") for iteration in loop_view(events).iterations for call in iteration.calls
         ],
@@ -63,27 +94,38 @@ def run_lines(state: RunState, zone: ZoneInfo, ink: Ink) -> Iterator[str]:
     yield f"run {ink(row.run_id, bold=True)}"
     for label, value in _facts(state, row, zone):
         yield f"  {ink(f'{label:<11}', 'dim')} {one_line(value, 400)}"
-    if not row.scripted and state.spent:
-        yield ""
-        yield ink("usage", bold=True)
-        yield from map(_usage_line, _usage(state))
-    if state.calls:
-        yield ""
-        yield ink("calls", bold=True)
-        for call in state.calls.values():
-            ruling = f"{call.verdict.ruling} ({call.verdict.rule})" if call.verdict else "not judged yet"
-            yield f"  {call.call.id}  {spell_call(call.call)}  {ruling}"
-            if call.result:
-                yield f"      {call.result.status}: {one_line(call.result.text, _RESULT)}"
-    rows = delivery_rows(state)
-    if rows:
-        yield ""
-        yield ink("deliveries", bold=True)
+    for title, lines in _sections(state):
+        yield from ("", ink(title, bold=True), *lines)
+    if rows := delivery_rows(state):
+        yield from ("", ink("deliveries", bold=True))
         yield from (f"  {delivery_line(owed, zone)}" for owed in rows)
     if state.finished and state.finished.answer.strip():
-        yield ""
-        yield ink("answer", bold=True)
-        yield clean(state.finished.answer).strip("\n")
+        yield from ("", ink("answer", bold=True), clean(state.finished.answer).strip("\n"))
+
+
+def _sections(state: RunState) -> Iterator[tuple[str, Iterable[str]]]:
+    """Yield what a run was shown besides its prompt, used and called, each under its title."""
+    if state.context and state.context.sources:
+        yield "context", (f"  {one_line(said_of_source(source), _RESULT)}" for source in state.context.sources)
+    if not state.request.scripted and state.spent:
+        yield "usage", _usage_lines(state)
+    if state.calls:
+        yield "calls", _calls(state)
+
+
+def _calls(state: RunState) -> Iterator[str]:
+    """Yield the calls; of very many those that did not go well, and how many did."""
+    calls = list(state.calls.values())
+    shown = calls
+    if len(calls) > _MOST:
+        shown = [call for call in calls if call.result is None or call.result.status is not ResultStatus.OK]
+    for call in shown[-_MOST:]:
+        ruling = f"{call.verdict.ruling} ({call.verdict.rule})" if call.verdict else "not judged yet"
+        yield f"  {call.call.id}  {spell_call(call.call)}  {ruling}"
+        if call.result:
+            yield f"      {call.result.status}: {one_line(call.result.text, _RESULT)}"
+    if left := len(calls) - len(shown[-_MOST:]):
+        yield f"  {left:,} more; all of them: kova-auto runs loop {state.run_id}"
 
 
 def _facts(state: RunState, row: RunRow, zone: ZoneInfo) -> Iterator[tuple[str, str]]:
@@ -122,11 +164,19 @@ def _usage(state: RunState) -> tuple[Used, ...]:
     return report(usage_rows(state), {By.ITERATION, By.MODEL}, ZoneInfo("UTC")).rows
 
 
+def _usage_lines(state: RunState) -> Iterator[str]:
+    """Yield what each iteration has used; of very many the sum for each model."""
+    rows = _usage(state)
+    if len(rows) > _MOST:
+        rows = report(usage_rows(state), {By.MODEL}, ZoneInfo("UTC")).rows
+    yield from map(_usage_line, rows)
+
+
 def _usage_line(used: Used) -> str:
     cached = f" ({used.cache_read_tokens:,} cached)" if used.cache_read_tokens else ""
     failed = f", {used.failed} of {count(used.calls, 'call')} without a reply" if used.failed else ""
     tokens = f"{used.input_tokens:,} in{cached}, {used.output_tokens:,} out"
-    return f"  {used.iteration}  {used.model}  {tokens} · {spell_sum(used)}{failed}"
+    return f"  {used.iteration or 'all'}  {used.model}  {tokens} · {spell_sum(used)}{failed}"
 
 
 def delivery_line(row: DeliveryRow, zone: ZoneInfo) -> str:

@@ -21,7 +21,7 @@ from kova_auto.cli.loop import loop_lines
 from kova_auto.cli.options import ConfigOption, JsonOption, settings_of
 from kova_auto.cli.output import complain, say, say_json
 from kova_auto.cli.replay import replay_lines
-from kova_auto.cli.run_rows import HEAD, cells, run_json, run_lines
+from kova_auto.cli.run_rows import HEAD, by_jobs, cells, run_json, run_lines, under_jobs
 from kova_auto.cli.screen import screen
 from kova_auto.core.delivery.text import clean
 from kova_auto.core.errors import IllegalEventError
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 app = new_app("List and follow runs; show, export, replay, undo, apply, cancel and retry one.")
 
 _LIST = f"""\
-List runs, newest first.
+List runs, newest first; with --by-job, the job first whose newest run is the newest.
 
 With --json: a list of objects with {", ".join(RunRow.model_fields)}. Instants are UTC.
 """
 _SHOW = """\
-Show one run: status, answer, calls, deliveries.
+Show what came of one run: status, answer, usage, calls, deliveries. runs loop shows all that it did.
 
-With --json: run (as in runs list), why, answer, calls, deliveries (as in deliveries list).
+With --json: run (as in runs list), why, attempts, answer, context, calls, usage, deliveries (as in deliveries list).
 """
 _TAIL = """\
 Follow a run until it has finished; Ctrl-C leaves it alone.
@@ -97,6 +97,7 @@ def list_runs(
     job: Annotated[str | None, typer.Option("--job", metavar="JOB", help="Only runs of this job.")] = None,
     unfinished: Annotated[bool, typer.Option("--unfinished", help="Only runs that have not finished.")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many.")] = 20,
+    by_job: Annotated[bool, typer.Option("--by-job", help="Each job's together.")] = False,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -106,12 +107,15 @@ def list_runs(
     async def question(answers: Answers) -> tuple[RunRow, ...]:
         return await answers.runs(job, unfinished=unfinished, limit=limit)
 
-    rows = ask(settings, question, kind="runs")
+    rows: Sequence[RunRow] = ask(settings, question, kind="runs")
+    groups = by_jobs(rows) if by_job else {}
+    rows = [row for group in groups.values() for row in group] or rows
     if json:
         say_json([row.model_dump(mode="json") for row in rows])
     elif rows:
         zone = parse_zone(settings.timezone)
-        say(listing(HEAD, [cells(row, zone) for row in rows], ink()))
+        shown = listing(HEAD, [cells(row, zone) for row in rows], ink()).split("\n")
+        say("\n".join(under_jobs(shown, groups, ink()) if groups else shown))
     else:
         say("No runs. kova-auto run JOB makes one.")
 

@@ -6,9 +6,11 @@ from zoneinfo import ZoneInfo
 
 from kova_auto.cli.ink import Ink
 from kova_auto.cli.listing import listing
-from kova_auto.cli.run_rows import HEAD, cells, run_json, run_lines
+from kova_auto.cli.run_rows import HEAD, by_jobs, cells, run_json, run_lines, under_jobs
+from kova_auto.core.event import ContextAssembled
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import Usage
+from kova_auto.core.source import Source, SourceKind
 from kova_auto.core.view import run_row
 from tests.story import Story
 from tests.support import a_job, a_request, at, call, says
@@ -78,7 +80,7 @@ def test_what_each_iteration_used_is_shown_with_its_price() -> None:
 def test_a_program_gets_every_call_and_delivery() -> None:
     story = a_finished_story()
     shown = run_json(story.state, story.events)
-    assert list(shown) == ["run", "why", "attempts", "answer", "calls", "usage", "deliveries"]
+    assert list(shown) == ["run", "why", "attempts", "answer", "context", "calls", "usage", "deliveries"]
     assert shown["answer"] == "All\x07 is well.\n"
     assert shown["run"] == run_row(story.state).model_dump(mode="json")
 
@@ -91,3 +93,53 @@ def test_a_run_that_waits_for_its_next_attempt_says_when_that_begins_and_because
     assert "  attempt 2   2026-12-01 08:00:30+01:00, because attempt 1 ended as failed: busy" in shown
     why = "attempt 2 begins at 2026-12-01 07:00:30 UTC, because attempt 1 ended as failed: busy"
     assert run_json(story.state, story.events)["why"] == why
+
+
+def test_of_very_many_calls_those_that_did_not_go_well_are_shown_and_how_many_did() -> None:
+    story = Story(model="a/b").says(says("", *(call("look") for _ in range(40))))
+    for number in range(1, 41):
+        story = story.refuses(f"1.{number}", "no") if number == 7 else story.does(f"1.{number}")
+    shown = list(run_lines(story.state, BERLIN, Ink()))
+    calls = shown[shown.index("calls") + 1 :]
+    assert calls == [
+        "  1.7  look  deny (test.deny)",
+        "      denied: no",
+        f"  39 more; all of them: kova-auto runs loop {story.run_id}",
+    ]
+
+
+def test_of_very_many_iterations_the_sum_of_each_model_is_shown() -> None:
+    story = Story(model="a/b")
+    for number in range(1, 36):
+        story = story.says(says("", call("look"))).does(f"{number}.1")
+    shown = list(run_lines(story.state, BERLIN, Ink()))
+    assert shown[shown.index("usage") + 1] == "  all  a/b  350 in, 0 out · 0.0350 USD"
+
+
+def test_what_a_run_was_shown_besides_its_prompt_is_listed() -> None:
+    story = Story()
+    sources = (
+        Source(kind=SourceKind.INSTRUCTIONS, name="AGENTS.md", chars=1200),
+        Source(kind=SourceKind.MENTION, name="gone.md", problem="there is no such file"),
+    )
+    story.events[2] = ContextAssembled(at=at("06:00:02"), system="", prompt=(), tools=(), sources=sources)
+    shown = list(run_lines(story.state, BERLIN, Ink()))
+    assert shown[shown.index("context") + 1 :] == [
+        "  instructions AGENTS.md (1,200 characters)",
+        "  not mention gone.md, as there is no such file",
+    ]
+    assert run_json(story.state, story.events)["context"] == [source.model_dump(mode="json") for source in sources]
+
+
+def test_runs_of_a_job_stand_together_under_its_name() -> None:
+    rows = [run_row(Story(a_request(job=a_job(name), run_id=f"{name}@{at}")).state) for name, at in NAMED]
+    groups = by_jobs(rows)
+    assert [(job, [row.run_id for row in group]) for job, group in groups.items()] == [
+        ("b", ["b@3", "b@1"]),
+        ("a", ["a@2"]),
+    ]
+    lines = ["HEAD", "b@3 …", "b@1 …", "a@2 …"]
+    assert list(under_jobs(lines, groups, Ink())) == ["HEAD", "b  2 runs", "b@3 …", "b@1 …", "a  1 run", "a@2 …"]
+
+
+NAMED = [("b", 3), ("a", 2), ("b", 1)]

@@ -24,6 +24,7 @@ from kova_auto.core.loop.values import (
     LoopView,
 )
 from kova_auto.core.replay import Replay, ReplayedCall, ReplayedIteration
+from kova_auto.core.source import Source
 from kova_auto.core.transcript.blobs import BlobRef, BlobUse
 from kova_auto.core.transcript.told import Told, What
 from kova_auto.core.usage import UsageReport, Used
@@ -88,6 +89,11 @@ def test_each_kind_of_thing_that_is_said_or_pointed_to_is_named() -> None:
     said = next(row[1] for row in table(PAGE, "What was said").body if bare(row[0]) == "what")
     use = next(row[1] for row in table(PAGE, "A content").body if bare(row[0]) == "use")
     assert (codes(said), codes(use)) == ([*What], [*BlobUse])
+
+
+def test_what_a_run_was_shown_has_the_names_that_are_said() -> None:
+    said = next(row[1] for row in table(PAGE, "`kova-auto runs show`").body if bare(row[0]) == "context")
+    assert codes(said) == list(Source.model_fields)
 
 
 def test_a_verdict_of_a_replay_has_the_names_that_are_said() -> None:

@@ -58,6 +58,8 @@ def test_runs_are_listed_newest_first(looked: Scene) -> None:
     assert [row.partition("+")[0] for row in rows] == ["make", "look"]
     assert ["done, scripted" in row for row in rows] == [True, True]
     assert len(looked.run("runs", "list", "--job", "look").stdout.splitlines()) == 2
+    _, *lines = looked.run("runs", "list", "--by-job").stdout.splitlines()
+    assert [line.partition("+")[0] for line in lines] == ["make  1 run", "make", "look  1 run", "look"]
     assert looked.run("runs", "list", "--unfinished").stdout == "No runs. kova-auto run JOB makes one.\n"
 
 
