@@ -6,6 +6,7 @@ import logging
 import os
 import sqlite3
 from collections import deque
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -131,9 +132,12 @@ def _prepare_file(path: Path, *, create: bool) -> None:
 
 def _connect(path: Path, patience_s: float, *pragmas: str) -> sqlite3.Connection:
     """Open the file with nothing of the driver's own transactions: its default loses updates between threads."""
-    driver = sqlite3.connect(path, timeout=patience_s, isolation_level=None, check_same_thread=False)
-    for pragma in ("synchronous = FULL", "foreign_keys = ON", f"journal_size_limit = {LOG_LIMIT_BYTES}", *pragmas):
-        driver.execute(f"PRAGMA {pragma}")
+    with ExitStack() as unusable:
+        driver = sqlite3.connect(path, timeout=patience_s, isolation_level=None, check_same_thread=False)
+        unusable.callback(driver.close)
+        for pragma in ("synchronous = FULL", "foreign_keys = ON", f"journal_size_limit = {LOG_LIMIT_BYTES}", *pragmas):
+            driver.execute(f"PRAGMA {pragma}")
+        unusable.pop_all()
     return driver
 
 
