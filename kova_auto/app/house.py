@@ -7,6 +7,7 @@ import os
 import platform
 import socket
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -33,6 +34,7 @@ from kova_auto.app.tooling import Tooling, tooling_of, unproven
 from kova_auto.app.vault import Vault
 from kova_auto.clock import SystemClock
 from kova_auto.core.delivery.outcome import AttemptOutcome
+from kova_auto.core.errors import KovaError
 from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import EndpointName
 from kova_auto.core.job import Job, Outcome
@@ -92,13 +94,25 @@ async def build(settings: Settings, environ: Mapping[str, str], *, clock: Steady
         KovaError: The settings or the database cannot be used.
     """
     clock, vault = clock or SystemClock(), Vault(settings, environ)
-    store = await asyncio.to_thread(open_store, database_of(settings, environ), create=True, guard=vault.guard)
+    store = await _opened(settings, environ, vault)
     try:
         if settings.database == "sqlite":
             await store.end_leases(clock.now())  # We own it: whoever held a lease is dead.
         return _furnished(settings, environ, vault, store, clock)
     except BaseException:
         await store.close()
+        raise
+
+
+async def _opened(settings: Settings, environ: Mapping[str, str], vault: Vault) -> Store:
+    """Open the database; whoever gives up meanwhile leaves nothing open."""
+    place = database_of(settings, environ)
+    opening = asyncio.create_task(asyncio.to_thread(open_store, place, create=True, guard=vault.guard))
+    try:
+        return await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        with suppress(KovaError):
+            await (await opening).close()
         raise
 
 
