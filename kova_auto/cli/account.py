@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from kova_auto.cli.progress import doing, progress, summary
+from kova_auto.cli.doing import doing
+from kova_auto.cli.progress import progress, summary
 from kova_auto.cli.screen import Screen
 from kova_auto.core.delivery.notice import SCRIPTED
 from kova_auto.core.delivery.text import clean

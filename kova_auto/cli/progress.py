@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Final
 
 from kova_auto.cli.ink import Ink
@@ -21,9 +20,14 @@ from kova_auto.core.event import (
     ApprovalRequested,
     CallAdjudicated,
     CallFinished,
+    ChecksFinished,
+    CompactionFailed,
+    ContextAssembled,
+    ContextCompacted,
     DeliveryFinished,
     DeliveryRequeued,
     Event,
+    ModeEntered,
     ModelCallFailed,
     ModelCallStarted,
     ModelReplied,
@@ -34,6 +38,7 @@ from kova_auto.core.event import (
     WorkspaceAwaited,
 )
 from kova_auto.core.job import Outcome
+from kova_auto.core.loop.interludes import interlude
 from kova_auto.core.message import ResultStatus, ToolCall, Usage
 from kova_auto.core.retrying import said_ended
 from kova_auto.core.run import RunState
@@ -100,6 +105,9 @@ def _of_others(event: Event, state: RunState, ink: Ink) -> Iterator[str]:
             yield f"delivery to {_endpoint(event.delivery_id, state)}: asked for again by {one_line(event.by, _VALUE)}"
         case DeliveryFinished():
             yield _delivery(event, state, ink)
+        case CompactionFailed() | ContextAssembled() | ContextCompacted() | ModeEntered() | ChecksFinished():
+            told = interlude(event, state)
+            yield from (ink(one_line(told.text, _LONGEST), YELLOW),) if told else ()
         case _:
             pass
 
@@ -213,26 +221,6 @@ def summary(state: RunState, ink: Ink) -> Iterator[str]:
     yield " · ".join(parts)
 
 
-def doing(state: RunState, now: datetime) -> str:
-    """Return what a run is doing at this moment, as one short line; empty where it does nothing."""
-    if state.finished:
-        return ""
-    if state.awaited:
-        return f"waits for run {state.awaited.holder} · {_since(state.awaited.at, now)}"
-    if state.calling:
-        who = SCRIPTED if state.request.scripted else f"waiting for {state.calling.model}"
-        return f"{who} · {_since(state.calling.at, now)}"
-    for call_id in state.open_calls:
-        call = state.calls[call_id]
-        if call.started and call.result is None:
-            return f"{spell_call(call.call)} · {_since(call.started.at, now)}"
-    if state.not_before and state.not_before > now:
-        return f"begins attempt {state.attempt} in {_since(now, state.not_before)}"
-    if state.failure and state.failure.retry_at and state.failure.retry_at > now:
-        return f"asks the model again in {_since(now, state.failure.retry_at)}"
-    return ""
-
-
 def spell_call(call: ToolCall) -> str:
     """Return a call on one line, its long arguments cut."""
     if call.unparsed is not None:
@@ -252,7 +240,3 @@ def spell_usage(usage: Usage) -> str:
 def spell_cost(cost_usd: float | None) -> str:
     """Return a price."""
     return "cost unknown" if cost_usd is None else f"{cost_usd:.4f} USD"
-
-
-def _since(begin: datetime, end: datetime) -> str:
-    return f"{max((end - begin).total_seconds(), 0):.0f} s"

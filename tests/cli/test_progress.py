@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kova_auto.cli.doing import doing
 from kova_auto.cli.ink import Ink
-from kova_auto.cli.progress import doing, progress, summary
+from kova_auto.cli.progress import progress, summary
 from kova_auto.core.approval.levels import Decision
-from kova_auto.core.event import RunAcquired, StopRequested
+from kova_auto.core.event import CompactionStarted, ContextCompacted, RunAcquired, StopRequested
 from kova_auto.core.job import Outcome
 from kova_auto.core.pin import ModelPin
 from kova_auto.core.price import FREE
@@ -138,9 +139,30 @@ def test_it_says_what_a_run_is_doing_now() -> None:
         "waiting for m · 30 s": Story().asks(),
         "look path=a · 27 s": Story().says(says("", call("look", path="a"))).starts("1.1"),
         "asks the model again in 27 s": Story().fails(retry_at=at("06:01:00")),
+        "waits for a person · 27 s · kova-auto approvals list shows how to answer": (
+            Story().says(says("", call("change"))).waits("1.1")
+        ),
+        "sums up older iterations · 28 s": summing_up(),
         "": Story().ends(),
     }
     assert {doing(story.state, now): story for story in doings.values()} == doings
+
+
+def summing_up() -> Story:
+    story = Story().says(says("One."))
+    asked = {"iteration": 1, "through": 1, "model": "a/b", "reason": "threshold", "tokens": 9, "request_hash": "h"}
+    story.events.append(CompactionStarted.model_validate({"at": story.later(), **asked}))
+    return story
+
+
+def test_what_was_folded_is_told_as_it_happens() -> None:
+    story = summing_up()
+    folded = {"iteration": 1, "through": 1, "summary": "So far.", "strategy": "summary", "reason": "threshold"}
+    used = {"tokens_before": 9, "tokens_after": 3, "model": "a/b"}
+    story.events.append(ContextCompacted.model_validate({"at": story.later(), **folded, **used}))
+    assert lines(story)[-1] == (
+        "the iterations up to 1 were folded (a summary), as the window was nearly full: about 9 tokens became 3"
+    )
 
 
 def test_a_chain_and_a_demonstration_say_what_they_are() -> None:

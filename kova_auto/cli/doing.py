@@ -1,0 +1,51 @@
+"""Say in one short line what a run is doing at this moment."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from kova_auto.cli.progress import spell_call
+from kova_auto.core.delivery.notice import SCRIPTED
+from kova_auto.core.run import RunState
+
+
+def doing(state: RunState, now: datetime) -> str:
+    """Return what a run is doing at this moment, as one short line; empty where it does nothing."""
+    if state.finished:
+        return ""
+    if state.awaited:
+        return f"waits for run {state.awaited.holder} · {_since(state.awaited.at, now)}"
+    return _asking(state, now) or _calling(state, now) or _waiting(state, now)
+
+
+def _asking(state: RunState, now: datetime) -> str:
+    if state.compacting:
+        return f"sums up older iterations · {_since(state.compacting.at, now)}"
+    if state.checking:
+        return f"checks the answer · {_since(state.checking.at, now)}"
+    if state.calling:
+        who = SCRIPTED if state.request.scripted else f"waiting for {state.calling.model}"
+        return f"{who} · {_since(state.calling.at, now)}"
+    return ""
+
+
+def _calling(state: RunState, now: datetime) -> str:
+    for call in map(state.call, state.open_calls):
+        if call.started and call.result is None:
+            return f"{spell_call(call.call)} · {_since(call.started.at, now)}"
+    asked = [call.approval.at for call in state.pending if call.approval]
+    if asked:
+        return f"waits for a person · {_since(min(asked), now)} · kova-auto approvals list shows how to answer"
+    return ""
+
+
+def _waiting(state: RunState, now: datetime) -> str:
+    if state.not_before and state.not_before > now:
+        return f"begins attempt {state.attempt} in {_since(now, state.not_before)}"
+    if state.failure and state.failure.retry_at and state.failure.retry_at > now:
+        return f"asks the model again in {_since(now, state.failure.retry_at)}"
+    return ""
+
+
+def _since(begin: datetime, end: datetime) -> str:
+    return f"{max((end - begin).total_seconds(), 0):.0f} s"
