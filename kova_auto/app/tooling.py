@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from kova_auto.app.memory import roots_of, shelf_of
 from kova_auto.app.neighbours import Neighbours
 from kova_auto.app.places import HousePlaces
 from kova_auto.app.vault import Vault
@@ -17,7 +18,6 @@ from kova_auto.core.errors import ConfigError
 from kova_auto.core.net.http import Exchange
 from kova_auto.core.secret import SecretRef
 from kova_auto.engine.world import Blobs
-from kova_auto.knowledge.memory import global_memory, read_layer
 from kova_auto.net.proxy import Proxy
 from kova_auto.tools.bash import BashTool
 from kova_auto.tools.checking import CommandChecks
@@ -28,7 +28,6 @@ from kova_auto.tools.grep import GrepTool
 from kova_auto.tools.ignore import Lister
 from kova_auto.tools.memory.read import MemoryReadTool
 from kova_auto.tools.memory.search import MemorySearchTool
-from kova_auto.tools.memory.shelf import Shelf
 from kova_auto.tools.memory.write import MemoryWriteTool
 from kova_auto.tools.nothing import NothingToReportTool
 from kova_auto.tools.plan import PlanExitTool, PlanWriteTool
@@ -106,21 +105,6 @@ def sandbox_of(places: HousePlaces, *, leaves_record: bool = True) -> Sandbox:
 def _hidden(places: HousePlaces) -> tuple[Path, ...]:
     """Return what no command sees, save its own directories in it: homes, secrets, our state, what other runs use."""
     return hidden_places(places.home, (*places.secret, places.data, places.work))
-
-
-def roots_of(places: HousePlaces) -> Roots:
-    """Return what locates paths; the caller closes it."""
-    return Roots(secret=places.secret, control=places.control, job_dirs=places.job_dirs, memory=_home_memory(places))
-
-
-def shelf_of(places: HousePlaces, roots: Roots) -> Shelf:
-    """Return what knows the memories of this user."""
-    return Shelf(roots, _home_memory(places), read_layer)
-
-
-def _home_memory(places: HousePlaces) -> Path:
-    """Return where the global memory really is: a user may keep it elsewhere and lead there by a link."""
-    return global_memory(places.home).resolve()
 
 
 def tooling_of(

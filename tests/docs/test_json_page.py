@@ -128,6 +128,27 @@ def test_what_no_model_describes_has_the_names_of_its_table(home: Path) -> None:
     }
 
 
+def test_what_the_commands_about_a_memory_write_has_the_names_of_their_tables(home: Path) -> None:
+    on_terminal("echo 'Use tabs.' | kova-auto memory edit MEMORY.md - && kova-auto memory forget MEMORY.md", home)
+    history = said(home, "memory history MEMORY.md")
+    on_terminal("kova-auto memory restore MEMORY.md", home)
+    hit = said(home, "memory search tabs")
+    listed = said(home, "memory list")
+    shown = {"list": listed, "show": said(home, "memory show"), "search": hit, "history": history}
+    for command, found in shown.items():
+        assert list(found) == table(PAGE, f"`kova-auto memory {command}`").names
+    for found, name in ((listed, "notes"), (history, "versions"), (history, "trash")):
+        assert_named(found, name)
+
+
+def assert_named(found: dict[str, object], name: str) -> None:
+    headings = {"notes": "list", "versions": "history", "trash": "history"}
+    said_of = next(row[1] for row in table(PAGE, f"`kova-auto memory {headings[name]}`").body if bare(row[0]) == name)
+    entries = found[name]
+    assert isinstance(entries, list)
+    assert [one for one in codes(said_of) if one in entries[0]] == list(entries[0])
+
+
 def test_what_the_list_of_rules_writes_has_the_names_of_its_tables(home: Path) -> None:
     on_terminal("kova-auto rules add --user 'git log *'", home)
     shown, entry = tables_under(PAGE, "`kova-auto rules list`")

@@ -188,6 +188,14 @@ class Book:
         found = existing(self.roots, self._file(f"{TRASH}/{trashed.file}"))
         return found.data if found else None
 
+    def drop(self, trashed: Trashed) -> None:
+        """Remove a note from the trash for good. Calling twice is safe.
+
+        Raises:
+            ToolError: It cannot be removed.
+        """
+        self._remove(f"{TRASH}/{trashed.file}")
+
     def _names(self, folder: str) -> list[str]:
         return list(self._listed(self._file(f"{folder}/{_IGNORE}")))
 
