@@ -24,6 +24,7 @@ from kova_auto.tools.checking import CommandChecks
 from kova_auto.tools.commands import Commands, Host
 from kova_auto.tools.edit import EditTool
 from kova_auto.tools.glob import GlobTool
+from kova_auto.tools.goal import BlockedTool, CompleteTool, ProposeCriteriaTool
 from kova_auto.tools.grep import GrepTool
 from kova_auto.tools.ignore import Lister
 from kova_auto.tools.memory.read import MemoryReadTool
@@ -43,6 +44,7 @@ from kova_auto.tools.search import own_engine, ripgrep
 from kova_auto.tools.tasks import TaskOutputTool, TaskStopTool
 from kova_auto.tools.todo import TodoTool
 from kova_auto.tools.toolbox import LocalToolbox
+from kova_auto.tools.verifying import Verifier
 from kova_auto.tools.web_fetch import WebFetchTool
 from kova_auto.tools.work_needed import WorkNeededTool
 from kova_auto.tools.write import WriteTool
@@ -151,6 +153,9 @@ def tooling_of(
         PlanWriteTool(roots),
         PlanExitTool(),
         WorkNeededTool(),
+        ProposeCriteriaTool(),
+        CompleteTool(Verifier(commands)),
+        BlockedTool(),
     )
     toolbox = LocalToolbox(tools, redact=vault.redact, holds_secret=vault.holds, settles=(roots,))
     return Tooling(toolbox, CommandChecks(commands, vault.redact), commands, roots, lister, sandbox)

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
+from kova_auto.core.criterion import CriterionResult
 from kova_auto.core.ids import BlobHash, CallId, blob_hash
 from kova_auto.core.stop_reason import StopReason
 from kova_auto.core.value import Value
@@ -87,6 +88,7 @@ class ToolResult(Value):
         taints: Untrusted text that the model reads in it, as `the web page https://…`; empty where there is none.
         plan: The whole plan after the call, for the tool that writes it.
         criteria: By which the goal is judged from here on, for the tool that proposes them.
+        judged: What each criterion of the goal came to, for the tool that calls it reached.
         enters: Mode in which the run goes on; empty where that stays as it is.
     """
 
@@ -101,6 +103,7 @@ class ToolResult(Value):
     taints: str = ""
     plan: str | None = None
     criteria: tuple[str, ...] | None = None
+    judged: tuple[CriterionResult, ...] | None = None
     enters: str = ""
 
     @property

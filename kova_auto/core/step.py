@@ -12,6 +12,7 @@ from kova_auto.core.answer import answer_of, goes_on, is_silent, last_text
 from kova_auto.core.approval.levels import Mode
 from kova_auto.core.closing import asks_reader
 from kova_auto.core.event import ModelReplied
+from kova_auto.core.goal.ending import goal_end, without_a_word
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
 from kova_auto.core.patience import following
@@ -125,8 +126,15 @@ def _after_calls(state: RunState, now: datetime) -> Step:
             return AwaitUntil(failure.retry_at)
     room = budget.next_call(state, pin)
     if isinstance(room, limits.Reached):
-        return Finish(room.outcome, last_text(state), room.reason, partial=True)
+        return _at_ceiling(state, room)
     return CallModel(state.iteration + 1, pin.name, room.max_output_tokens)
+
+
+def _at_ceiling(state: RunState, room: limits.Reached) -> Finish:
+    """Return the end of a run that may not ask its model again; a goal that it has reached is reached all the same."""
+    if state.mode is Mode.GOAL and (end := without_a_word(state)):
+        return end
+    return Finish(room.outcome, last_text(state), room.reason, partial=True)
 
 
 def _entering(state: RunState) -> EnterMode | None:
@@ -157,6 +165,8 @@ def _conclude(state: RunState, replies: tuple[ModelReplied, ...]) -> Finish | No
 
 def _ended(state: RunState, replies: tuple[ModelReplied, ...]) -> Finish | None:
     text = replies[-1].reply.text
+    if state.mode is Mode.GOAL:
+        return goal_end(state) or _silent(replies)
     if state.concludes:
         return Finish(Outcome(state.concludes), text, partial=state.hurried)
     if text.strip() or goes_on(replies[:-1]):
@@ -164,9 +174,14 @@ def _ended(state: RunState, replies: tuple[ModelReplied, ...]) -> Finish | None:
         if state.request.level is None and asks_reader(answer):
             return Finish(Outcome.NEEDS_INPUT, answer, UNANSWERED, partial=state.hurried)
         return Finish(Outcome.DONE, answer, partial=state.hurried)
-    if len(replies) > 1 and is_silent(replies[-2]):
-        return Finish(Outcome.FAILED, "", "the model ended its turn without a word, twice")
-    return None
+    return _silent(replies)
+
+
+def _silent(replies: tuple[ModelReplied, ...]) -> Finish | None:
+    """Return the end of a run whose newest reply says nothing, and the one before said nothing either."""
+    if replies[-1].reply.text.strip() or len(replies) < 2 or not is_silent(replies[-2]):
+        return None
+    return Finish(Outcome.FAILED, "", "the model ended its turn without a word, twice")
 
 
 def _cut_off(replies: tuple[ModelReplied, ...], most: int, reason: str) -> Finish | None:

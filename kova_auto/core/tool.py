@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from kova_auto.core.approval.facts import CallFacts, PathFact, Zone
 from kova_auto.core.approval.levels import Mode
 from kova_auto.core.event import ProcessStarted
+from kova_auto.core.goal.pursuit import Pursuit
 from kova_auto.core.ids import BlobHash, CallId, RunId
 from kova_auto.core.job import Job
 from kova_auto.core.message import FileChange, ToolResult
@@ -47,6 +48,7 @@ class Scene:
         plan_file: Where its plan is; empty where it has none.
         answers: What a person answered to the questions of this call; empty where nobody did.
         tainted_by: Untrusted text that the run has read; empty where it has read none.
+        goal: How far the run has come with its goal, for a goal tool; None for any other.
         staged: Nothing is to be written but in the workspace, which is a copy.
         rests: Blobs with what this run's prompt and results had to leave out: no other blob may be read.
     """
@@ -68,6 +70,7 @@ class Scene:
     plan_file: str = ""
     tainted_by: str = ""
     staged: bool = False
+    goal: Pursuit | None = None
 
 
 @dataclass(frozen=True, slots=True)

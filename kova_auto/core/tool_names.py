@@ -9,8 +9,12 @@ from kova_auto.core.toml.complaints import did_you_mean
 PLAN_WRITE: Final = "plan_write"
 PLAN_EXIT: Final = "plan_exit"
 WORK_NEEDED: Final = "ask_needs_work"
+GOAL_PROPOSE: Final = "goal_propose_criteria"
+GOAL_COMPLETE: Final = "goal_complete"
+GOAL_BLOCKED: Final = "goal_blocked"
+GOAL_TOOLS: Final = (GOAL_PROPOSE, GOAL_COMPLETE, GOAL_BLOCKED)
 
-ALONE: Final = frozenset((PLAN_EXIT, WORK_NEEDED))
+ALONE: Final = frozenset((PLAN_EXIT, WORK_NEEDED, *GOAL_TOOLS))
 """The tools whose call must be the only one of its reply: what comes of it decides how the run goes on."""
 
 TOOL_NAMES: Final = (
@@ -19,6 +23,7 @@ TOOL_NAMES: Final = (
     *("memory_write", "memory_read", "memory_search"),
     *("todo", "question", "nothing_to_report"),
     *(PLAN_WRITE, PLAN_EXIT, WORK_NEEDED),
+    *GOAL_TOOLS,
 )
 
 

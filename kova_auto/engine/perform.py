@@ -9,7 +9,7 @@ from contextlib import aclosing
 from typing import assert_never
 
 from kova_auto.core.approval.adjudicate import adjudicate
-from kova_auto.core.approval.levels import Ruling, Verdict
+from kova_auto.core.approval.levels import Mode, Ruling, Verdict
 from kova_auto.core.approval.policy import policy_hash
 from kova_auto.core.context.briefing import Briefing, prompt_parts
 from kova_auto.core.context.outside import prompt_of
@@ -29,6 +29,7 @@ from kova_auto.core.event import (
     WritePlanned,
 )
 from kova_auto.core.fault import LASTING
+from kova_auto.core.goal.words import goal_block
 from kova_auto.core.ids import JobName
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import told
@@ -132,10 +133,11 @@ def _context(state: RunState, world: World, notices: tuple[str, ...], brief: Bri
         scheduled_for=request.nominal_at,
         notices=notices,
     )
-    prompt = world.redact(prompt_of(request))
+    prompt, attended = world.redact(prompt_of(request)), request.level is not None
+    goal = goal_block(state.job, is_attended=attended) if state.job.mode is Mode.GOAL else ""
     return ContextAssembled(
         at=scene.now,
-        system=system_prompt(state.job.mode, place, brief, attended=request.level is not None),
+        system=system_prompt(state.job.mode, place, brief, attended=attended, goal=goal),
         prompt=prompt_parts(prompt, brief),
         tools=world.toolbox.specs(scene, state.job.mode),
         notices=notices,

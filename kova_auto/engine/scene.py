@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kova_auto.core.goal.contract import is_agreed
+from kova_auto.core.goal.pursuit import pursuit_of
 from kova_auto.core.ids import BlobHash, CallId
 from kova_auto.core.limits import left_s
 from kova_auto.core.run import RunState
@@ -35,6 +37,7 @@ def scene_of(state: RunState, senses: Senses, call: CallId = NO_CALL) -> Scene:
         answers=_answers(state, call),
         tainted_by=state.tainted_by,
         staged=state.request.staged,
+        goal=pursuit_of(state, call),
     )
 
 
@@ -49,6 +52,9 @@ def _answers(state: RunState, call: CallId) -> tuple[str, ...]:
 
 
 async def facts_of(call_id: CallId, state: RunState, senses: Senses) -> CallFacts:
-    """Find out what a call would touch, and whose words may be behind it."""
+    """Find out what a call would touch, whose words may be behind it, and whether the run may change things yet."""
     facts = await senses.toolbox.facts(state.call(call_id).call, scene_of(state, senses, call_id))
-    return replace(facts, tainted_by=state.tainted_by) if state.tainted_by else facts
+    agreed = is_agreed(state)
+    if agreed and not state.tainted_by:
+        return facts
+    return replace(facts, tainted_by=state.tainted_by, unagreed=not agreed)

@@ -13,6 +13,7 @@ from typing import Any, Protocol, assert_never, runtime_checkable
 from kova_auto.core.approval.levels import Effect, Mode, Verdict
 from kova_auto.core.approval.tables import reaches
 from kova_auto.core.consent import Target
+from kova_auto.core.criterion import CriterionResult
 from kova_auto.core.errors import ToolError, ToolFailedError
 from kova_auto.core.ids import blob_hash
 from kova_auto.core.message import Part, ResultStatus, TextPart, ToolCall, ToolResult, ToolSpec, told
@@ -198,7 +199,14 @@ class LocalToolbox:
             if blob_hash(blob) == result.rest:
                 blobs[index] = self._redact(blob.decode(errors="replace")).encode(errors="replace")
                 rest = blob_hash(blobs[index])
-        return ToolOutput(result.model_copy(update={"parts": parts, "rest": rest}), tuple(blobs))
+        judged = self._judged(result)
+        return ToolOutput(result.model_copy(update={"parts": parts, "rest": rest, "judged": judged}), tuple(blobs))
+
+    def _judged(self, result: ToolResult) -> tuple[CriterionResult, ...] | None:
+        """Return what criteria came to, without the secrets that a command printed."""
+        if result.judged is None:
+            return None
+        return tuple(one.model_copy(update={"evidence": self._redact(one.evidence)}) for one in result.judged)
 
 
 def _bounded(output: ToolOutput) -> ToolOutput:

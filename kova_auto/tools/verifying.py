@@ -10,9 +10,10 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Final
 
-from kova_auto.core.approval.levels import AutomationLevel, Effect
+from kova_auto.core.approval.levels import ApprovalLevel, AutomationLevel, Effect
 from kova_auto.core.approval.tables import Reach, reach
 from kova_auto.core.errors import ToolFailedError
+from kova_auto.core.event import ProcessStarted
 from kova_auto.core.tool import ProcessAnnounced, Scene
 from kova_auto.core.turn_facts import CheckResult
 from kova_auto.tools.commands import Commands, Running
@@ -40,7 +41,10 @@ class Verifier:
         """Run a command: announced before it begins, and ended with exactly one `CheckResult`.
 
         What cannot be run is a result without an exit code, which says why. Closing the generator ends the command.
+        Where the model has read untrusted text, the command has neither the job's network nor its variables: nobody
+        is asked about it, and it could carry something out.
         """
+        scene = _without_ways_out(scene) if scene.tainted_by else scene
         limits = replace(_LIMITS, timeout_s=min(MAX_S, max(scene.left_s, _LEAST_S)))
         try:
             self._commands.dirs(scene.run_id).spool(scene.call_id).unlink(missing_ok=True)  # Of the command before.
@@ -53,22 +57,31 @@ class Verifier:
             result = CheckResult(command=command, exit_code=None, output=f"[it could not be run: {exc}]")
         yield result
 
+    async def recover(self, scene: Scene, process: ProcessStarted) -> None:
+        """End what is left of a command that nobody waits for any more."""
+        await self._commands.recover(scene, process)
+
     async def _level(self, scene: Scene) -> Level:
         """Return how the command is confined: as the job's own would be, in the widest box that is proven.
 
         Raises:
             ToolFailedError: None that will do is proven.
         """
-        may_change = reach(scene.job.mode, Effect.COMMAND) is Reach.YES
+        may_change = reach(scene.mode, Effect.COMMAND) is Reach.YES
         if scene.job.permissions.sandbox == "off" and may_change:
             return Level.OPEN
-        only_reads = scene.level == AutomationLevel.READ_ONLY or not may_change
+        only_reads = scene.level in (AutomationLevel.READ_ONLY, ApprovalLevel.ASK) or not may_change
         proven, why_not = await self._commands.confinable(scene)
         for level in (Level.READING,) if only_reads else (Level.WORKSPACE, Level.READING):
             if level in proven:
                 return level
         message = f"a command runs only confined, and here it cannot be: {why_not}"
         raise ToolFailedError(message)
+
+
+def _without_ways_out(scene: Scene) -> Scene:
+    permissions = scene.job.permissions.model_copy(update={"network": "off"})
+    return replace(scene, job=scene.job.model_copy(update={"permissions": permissions, "env": {}}))
 
 
 async def verified(verifying: Verifying) -> CheckResult:

@@ -90,7 +90,7 @@ async def test_it_may_touch_what_the_jobs_own_commands_may(
     workspace, outside = a_workspace(tmp_path), tmp_path / "elsewhere"
     outside.mkdir()
     scene = granting(replace(a_scene(workspace), level=level), sandbox=sandbox)
-    scene = replace(scene, job=scene.job.model_copy(update={"mode": mode}))
+    scene = replace(scene, mode=mode)
     await outcome(some_commands(tmp_path), scene, f"touch inside; touch {outside}/outside; true")
 
     assert sorted(path.name for top in (workspace, outside) for path in top.iterdir()) == written

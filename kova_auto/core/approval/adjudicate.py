@@ -26,6 +26,9 @@ _WRITERS = frozenset(
     (Effect.WRITE, Effect.MEMORY, Effect.COMMAND, Effect.CONFIGURE, Effect.PLAN, Effect.NOTE, Effect.OUTWARD)
 )
 
+_WAITING = frozenset((Effect.WRITE, Effect.MEMORY, Effect.CONFIGURE, Effect.OUTWARD))
+"""Effects that wait until it is agreed by what a goal is judged."""
+
 
 def adjudicate(facts: CallFacts, policy: Policy) -> Verdict:
     """Return what may happen to a call, why, and the rule that decided."""
@@ -67,6 +70,8 @@ def _opinions(facts: CallFacts, policy: Policy) -> Iterator[Opinion]:
     yield from _floor(facts)
     if facts.effect is None or reach(policy.mode, facts.effect) is Reach.NO:
         yield _deny(Stage.MODE, f"mode.{policy.mode}.{facts.effect}", reasons.mode(facts, policy))
+    if facts.unagreed and facts.effect in _WAITING:
+        yield _deny(Stage.MODE, f"mode.{policy.mode}.unagreed", reasons.unagreed())
     box = None
     if facts.effect is Effect.COMMAND:
         box = box_of(facts, policy)

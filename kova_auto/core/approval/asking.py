@@ -27,6 +27,7 @@ _EFFECTS: dict[Row, Effect] = {
     Row.QUESTION: Effect.QUESTION,
     Row.LEAVE_PLAN: Effect.LEAVE_PLAN,
     Row.SUBAGENT: Effect.SUBAGENT,
+    Row.CONTRACT: Effect.CONTRACT,
 }
 _CALL = ToolCall(id=CallId("1.1"), tool="any")
 

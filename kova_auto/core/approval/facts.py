@@ -48,6 +48,7 @@ class CallFacts:
         no_confinement: Why none is proven: one sentence that a person can act on.
         tainted_by: Untrusted text that the run has read, as `the web page https://…`; empty where it has read none.
         own: Key of the job file that names this very command, as `output.checks`; empty where the model asks for it.
+        unagreed: A person at hand has not agreed yet by what the run's goal is judged.
     """
 
     call: ToolCall
@@ -60,3 +61,4 @@ class CallFacts:
     no_confinement: str = ""
     tainted_by: str = ""
     own: str = ""
+    unagreed: bool = False

@@ -47,6 +47,7 @@ class Effect(StrEnum):
     QUESTION = "question"  # asks a person
     SUBAGENT = "subagent"
     GOAL = "goal"  # tools of goal mode only
+    CONTRACT = "contract"  # proposes by what a goal is judged
     PLAN = "plan"  # tools of plan mode only
     LEAVE_PLAN = "leave_plan"  # asks that the plan be carried out
     WORK_NEEDED = "work_needed"  # the tool of ask mode only

@@ -38,6 +38,7 @@ _DOING: dict[Row, str] = {
     Row.QUESTION: "Asking a question",
     Row.SUBAGENT: "Dispatching a subagent",
     Row.LEAVE_PLAN: "Carrying out the plan",
+    Row.CONTRACT: "Judging the goal by these criteria",
 }
 _EFFECTS: dict[Effect, str] = {
     Effect.COMMAND: "commands are not run",
@@ -47,17 +48,19 @@ _EFFECTS: dict[Effect, str] = {
     Effect.CONFIGURE: "the configuration is not changed",
     Effect.OUTWARD: "nothing outside is changed",
     Effect.GOAL: "the tools of goal mode do nothing",
+    Effect.CONTRACT: "the tools of goal mode do nothing",
     Effect.PLAN: "the tools of plan mode do nothing",
     Effect.LEAVE_PLAN: "the tools of plan mode do nothing",
     Effect.WORK_NEEDED: "the tools of ask mode do nothing",
 }
-_MODE_TOOLS = (Effect.GOAL, Effect.PLAN, Effect.LEAVE_PLAN, Effect.WORK_NEEDED)
+_MODE_TOOLS = (Effect.GOAL, Effect.CONTRACT, Effect.PLAN, Effect.LEAVE_PLAN, Effect.WORK_NEEDED)
 _INSTEAD: dict[Row, str] = {
     Row.READ_ELSEWHERE: "Work from what you can read, and say in your answer what you could not see.",
     Row.WEB_READ: "Work from what you can read, and say in your answer what you could not look up.",
     Row.COMMAND: "Say in your answer what you could not run.",
     Row.LEAVE_PLAN: "Nothing of it is done before.",
     Row.QUESTION: "Assume what is most likely, and say in your answer what you assumed.",
+    Row.CONTRACT: "Change them as you were told, and propose them again.",
 }
 _TAINTED_ROWS = {Effect.WEB_READ: Row.WEB_READ, Effect.COMMAND: Row.COMMAND}
 _PROPOSE = "Put what you would have changed into your answer."
@@ -104,6 +107,14 @@ def mode(facts: CallFacts, policy: Policy) -> str:
     what = _EFFECTS.get(facts.effect, "this is not possible") if facts.effect else "this is not possible"
     instead = "Go on without it." if facts.effect in _MODE_TOOLS else _PROPOSE
     return f"In {policy.mode} mode {what}, whoever approves. {_still(policy)} {instead}"
+
+
+def unagreed() -> str:
+    """Return the reason for a change before it is agreed by what the goal is judged."""
+    return (
+        "Nothing is changed before a person has agreed by what the goal is judged: call goal_propose_criteria first. "
+        "Until then you may still read and search, and run commands that need no approval."
+    )
 
 
 def no_confinement(facts: CallFacts, policy: Policy) -> str:

@@ -23,6 +23,7 @@ _ROWS = {
     Effect.WEB_READ: Row.WEB_READ,
     Effect.NOTE: Row.NOTE,
     Effect.GOAL: Row.NOTE,
+    Effect.CONTRACT: Row.CONTRACT,
     Effect.PLAN: Row.NOTE,
     Effect.LEAVE_PLAN: Row.LEAVE_PLAN,
     Effect.WORK_NEEDED: Row.NOTE,

@@ -41,6 +41,7 @@ class Row(StrEnum):
     QUESTION = "question"
     LEAVE_PLAN = "leave_plan"  # a person lets a plan be carried out, whatever the level
     SUBAGENT = "subagent"  # the child is bound by its parent's policy
+    CONTRACT = "contract"  # a person at hand agrees by what a goal is judged, whatever the level
 
 
 class Cell(StrEnum):
@@ -83,6 +84,7 @@ _MODE_ROWS: Mapping[Effect, tuple[Reach, Reach, Reach, Reach]] = {
     Effect.CONFIGURE: _CHANGING,
     Effect.OUTWARD: _CHANGING,
     Effect.GOAL: (Reach.NO, Reach.YES, Reach.NO, Reach.NO),
+    Effect.CONTRACT: (Reach.NO, Reach.YES, Reach.NO, Reach.NO),
     Effect.PLAN: (Reach.NO, Reach.NO, Reach.YES, Reach.NO),
     Effect.LEAVE_PLAN: (Reach.NO, Reach.NO, Reach.YES, Reach.NO),
     Effect.WORK_NEEDED: (Reach.NO, Reach.NO, Reach.NO, Reach.YES),
@@ -112,6 +114,7 @@ _ATTENDED_ROWS: Mapping[Row, tuple[Cell, Cell, Cell, Cell]] = {
     Row.QUESTION: (Cell.PERSON, Cell.PERSON, Cell.PERSON, Cell.PERSON),
     Row.LEAVE_PLAN: (_ASK, _ASK, _ASK, _ASK),
     Row.SUBAGENT: _FREE,
+    Row.CONTRACT: (_ASK, _ASK, _ASK, _ASK),
 }
 
 # Unattended: read-only, workspace-write, full.
@@ -131,6 +134,7 @@ _UNATTENDED_ROWS: Mapping[Row, tuple[Cell, Cell, Cell]] = {
     Row.QUESTION: (Cell.PERSON, Cell.PERSON, Cell.PERSON),
     Row.LEAVE_PLAN: (_ASK, _ASK, _ASK),
     Row.SUBAGENT: (_ALLOW, _ALLOW, _ALLOW),
+    Row.CONTRACT: (_ALLOW, _ALLOW, _ALLOW),
 }
 
 ATTENDED: Mapping[ApprovalLevel, Mapping[Row, Cell]] = {

@@ -9,7 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from kova_auto.core.approval.levels import Mode
 from kova_auto.core.budget import used_up
+from kova_auto.core.goal.turns import ends_turn
+from kova_auto.core.goal.words import WRAP_UP as GOAL_WRAP_UP
+from kova_auto.core.goal.words import go_on
 from kova_auto.core.repetition import TOO_OFTEN, circle
 from kova_auto.core.state import RunState
 from kova_auto.core.stop_reason import StopReason
@@ -53,6 +57,7 @@ def asides(state: RunState, ran_s: float) -> Asides:
     hurries = not state.hurried and used >= HURRY
     if hurries:
         texts.append(WRAP_UP.format(used=min(used, 0.99), what=what))
+        texts += [GOAL_WRAP_UP] if state.mode is Mode.GOAL else []
     return Asides(tuple(texts), hurries)
 
 
@@ -65,6 +70,8 @@ def _about_the_reply(state: RunState) -> Iterator[str]:
         yield CUT if len(replies) < 2 or replies[-2].reply.stop is not StopReason.LENGTH else CUT_AGAIN
     elif not newest.calls and not newest.reply.text.strip() and newest.reply.stop is not StopReason.PAUSED:
         yield SILENT
+    elif state.mode is Mode.GOAL and ends_turn(replies):
+        yield go_on(state)
     found = circle(state) if newest.calls else None
     if found and (found.times < TOO_OFTEN or found.times % TOO_OFTEN == 0):
         yield CIRCLES.format(tools=found.names, times=found.times)

@@ -71,12 +71,19 @@ class Surroundings:
     notices: tuple[str, ...] = ()
 
 
-def system_prompt(mode: Mode, place: Surroundings, brief: Briefing = NOTHING, *, attended: bool) -> str:
+def system_prompt(mode: Mode, place: Surroundings, brief: Briefing = NOTHING, *, attended: bool, goal: str = "") -> str:
     """Return the system prompt; two calls with equal arguments give equal bytes.
+
+    Args:
+        mode: Of the session.
+        place: Where it is.
+        brief: What was gathered for it.
+        attended: Whether a person is at hand.
+        goal: What there is to know of its goal, in goal mode.
 
     Source: reference on Kova, 1.2: the order is an invariant.
     """
-    ours = (IDENTITY, "" if attended else UNATTENDED, DISCIPLINE, MODES[mode])
+    ours = (IDENTITY, "" if attended else UNATTENDED, DISCIPLINE, MODES[mode], goal)
     parts = (*ours, *brief.passages, _facts(place))
     return "\n\n".join(part for part in parts if part)
 
