@@ -11,6 +11,7 @@ from kova_auto.core.approval.tables import MODES, UNATTENDED, Row
 from kova_auto.tools.bash import BashTool
 from kova_auto.tools.edit import EditTool
 from kova_auto.tools.glob import GlobTool
+from kova_auto.tools.goal import BlockedTool, CompleteTool, ProposeCriteriaTool
 from kova_auto.tools.grep import GrepTool
 from kova_auto.tools.memory.read import MemoryReadTool
 from kova_auto.tools.memory.search import MemorySearchTool
@@ -33,7 +34,7 @@ FILES = (ReadTool, WriteTool, EditTool, GlobTool, GrepTool)
 AWAY = (BashTool, TaskOutputTool, TaskStopTool, WebFetchTool)
 MEMORY = (MemoryWriteTool, MemoryReadTool, MemorySearchTool)
 NOTES = (TodoTool, QuestionTool, NothingToReportTool)
-OF_MODES = (PlanWriteTool, PlanExitTool, WorkNeededTool)
+OF_MODES = (PlanWriteTool, PlanExitTool, WorkNeededTool, ProposeCriteriaTool, CompleteTool, BlockedTool)
 
 
 def test_the_tools_are_those_that_a_run_is_given() -> None:

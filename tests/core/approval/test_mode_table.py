@@ -24,6 +24,7 @@ TABLE: dict[Effect, str] = {
     Effect.CONFIGURE: "yes yes no no",
     Effect.OUTWARD: "yes yes no no",
     Effect.GOAL: "no yes no no",
+    Effect.CONTRACT: "no yes no no",
     Effect.PLAN: "no no yes no",
     Effect.LEAVE_PLAN: "no no yes no",
     Effect.WORK_NEEDED: "no no no yes",
@@ -52,7 +53,8 @@ def test_the_loosest_level_lifts_no_mode(
 ) -> None:
     call = facts(effect, command="npm test", confinable=PROVEN)
     verdict = adjudicate(call, policy(level, mode=mode))
-    asks = effect is Effect.LEAVE_PLAN or (effect is Effect.QUESTION and level is ApprovalLevel.AUTO)
+    asks_whoever_is_there = effect in (Effect.QUESTION, Effect.CONTRACT) and level is ApprovalLevel.AUTO
+    asks = effect is Effect.LEAVE_PLAN or asks_whoever_is_there
     expected = Ruling.ASK if asks else Ruling.ALLOW
     assert verdict.ruling is (Ruling.DENY if reach == "no" else expected)
     assert (verdict.rule == f"mode.{mode}.{effect}") == (reach == "no")

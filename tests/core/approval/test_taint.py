@@ -78,6 +78,7 @@ def test_a_tainted_run_asks_where_something_could_get_out(
 def test_every_effect_of_agent_mode_has_a_row() -> None:
     assert {call.effect for _, call, *_ in TABLE} >= {*Effect, None} - {
         Effect.GOAL,
+        Effect.CONTRACT,
         Effect.PLAN,
         Effect.LEAVE_PLAN,
         Effect.WORK_NEEDED,
