@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from kova_auto.cli.ink import Ink
 from kova_auto.cli.output import DIM, GREEN, RED, YELLOW
-from kova_auto.cli.progress import spell_cost
+from kova_auto.cli.progress import result_head, spell_cost
 from kova_auto.core.approval.levels import Decision, Ruling
 from kova_auto.core.delivery.notice import SCRIPTED
 from kova_auto.core.delivery.text import one_line
@@ -104,7 +104,7 @@ def _call(call: LoopCall, zone: ZoneInfo, ink: Ink) -> Iterator[str]:
         code = f", exit code {call.exit_code}" if call.exit_code else ""
         took = f", {call.took_s:.1f} s" if call.took_s is not None else ""
         head = f"{call.status}{code}{took}"
-        yield f"│    ← {head}: {ink.fit(call.result, len(head) + 9)}"
+        yield f"│    ← {head}: {result_head(call.result, call.status, len(head) + 9, ink)}"
     for path in call.changed:
         yield f"│      wrote {one_line(path, _SENTENCE)}"
 

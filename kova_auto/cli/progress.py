@@ -179,11 +179,23 @@ def _verdict(event: CallAdjudicated, call: ToolCall, ink: Ink) -> str:
 
 def _result(event: CallFinished, ink: Ink) -> str:
     word, color = _RESULTS[event.result.status]
-    text = event.result.text.strip("\n")
-    lines = text.count("\n") if event.result.status is ResultStatus.OK else 0
-    more = f" (+{lines} lines)" if lines else ""
-    shown = ink.fit(text.partition("\n")[0] if lines else text, len(word) + len(more) + 6)
-    return f"    {ink(word, color)}: {shown or '(nothing)'}{ink(more, DIM)}"
+    return f"    {ink(word, color)}: {result_head(event.result.text, event.result.status, len(word) + 6, ink)}"
+
+
+def result_head(text: str, status: ResultStatus, beside: int, ink: Ink) -> str:
+    """Return the first line of what a call brought, and how many more there are; what went wrong is told as one line.
+
+    Args:
+        text: What the model was told.
+        status: How the call ended.
+        beside: How many characters stand on the same line.
+        ink: Of the place where the line goes.
+    """
+    told = text.strip("\n")
+    lines = told.count("\n") if status is ResultStatus.OK else 0
+    more = f" (+{count(lines, 'line')})" if lines else ""
+    shown = ink.fit(told.partition("\n")[0] if lines else told, beside + len(more))
+    return f"{shown or '(nothing)'}{ink(more, DIM)}"
 
 
 def _delivery(event: DeliveryFinished, state: RunState, ink: Ink) -> str:

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from kova_auto.cli.ink import Ink
 from kova_auto.cli.job_rows import JsonDict
-from kova_auto.cli.progress import spell_call, spell_usage
+from kova_auto.cli.progress import result_head, spell_call, spell_usage
 from kova_auto.cli.usage_rows import spell_sum
 from kova_auto.core.delivery.document import count
 from kova_auto.core.delivery.notice import SCRIPTED
@@ -94,7 +94,7 @@ def run_lines(state: RunState, zone: ZoneInfo, ink: Ink) -> Iterator[str]:
     yield f"run {ink(row.run_id, bold=True)}"
     for label, value in _facts(state, row, zone):
         yield f"  {ink(f'{label:<11}', 'dim')} {one_line(value, 400)}"
-    for title, lines in _sections(state):
+    for title, lines in _sections(state, ink):
         yield from ("", ink(title, bold=True), *lines)
     if rows := delivery_rows(state):
         yield from ("", ink("deliveries", bold=True))
@@ -103,17 +103,17 @@ def run_lines(state: RunState, zone: ZoneInfo, ink: Ink) -> Iterator[str]:
         yield from ("", ink("answer", bold=True), clean(state.finished.answer).strip("\n"))
 
 
-def _sections(state: RunState) -> Iterator[tuple[str, Iterable[str]]]:
+def _sections(state: RunState, ink: Ink) -> Iterator[tuple[str, Iterable[str]]]:
     """Yield what a run was shown besides its prompt, used and called, each under its title."""
     if state.context and state.context.sources:
         yield "context", (f"  {one_line(said_of_source(source), _RESULT)}" for source in state.context.sources)
     if not state.request.scripted and state.spent:
         yield "usage", _usage_lines(state)
     if state.calls:
-        yield "calls", _calls(state)
+        yield "calls", _calls(state, ink)
 
 
-def _calls(state: RunState) -> Iterator[str]:
+def _calls(state: RunState, ink: Ink) -> Iterator[str]:
     """Yield the calls; of very many those that did not go well, and how many did."""
     calls = list(state.calls.values())
     shown = calls
@@ -123,7 +123,8 @@ def _calls(state: RunState) -> Iterator[str]:
         ruling = f"{call.verdict.ruling} ({call.verdict.rule})" if call.verdict else "not judged yet"
         yield f"  {call.call.id}  {spell_call(call.call)}  {ruling}"
         if call.result:
-            yield f"      {call.result.status}: {one_line(call.result.text, _RESULT)}"
+            status = call.result.status
+            yield f"      {status}: {result_head(call.result.text, status, len(status) + 8, ink)}"
     if left := len(calls) - len(shown[-_MOST:]):
         yield f"  {left:,} more; all of them: kova-auto runs loop {state.run_id}"
 

@@ -33,7 +33,7 @@ def test_a_run_is_told_line_by_line() -> None:
         "  I look.",
         "  10 tokens · 0.0010 USD",
         "  look path=a b  allow test.allow",
-        "    ok: first (+1 lines)",
+        "    ok: first (+1 line)",
         "  change  deny test.deny",
         "    refused: not here",
         "iteration 2  +9.0 s",

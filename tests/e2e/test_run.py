@@ -27,7 +27,7 @@ def test_the_answer_goes_to_standard_output_and_the_rest_beside_it(scene: Scene)
     assert notes[2:5] == [
         "  I look.",
         "  read file_path=notes.txt  allow level.read-only.read_inside",
-        "    ok: 1 first line (+1 lines)",
+        "    ok: 1 first line (+1 line)",
     ]
     assert notes[-1].endswith(f"2 iterations · 1 call · {SCRIPTED}")
 

@@ -100,7 +100,7 @@ def test_a_run_is_shown_as_a_loop(looked: Scene) -> None:
         "│    I look.",
         '│    → read {"file_path": "notes.txt"}',
         "│      allow: Reading in the workspace is allowed in this run.  level.read-only.read_inside",
-        "│    ← ok, … s: 1 first line 2 second line",
+        "│    ← ok, … s: 1 first line (+1 line)",
         "│    It says: first line",
         "└─ done: the model asked for nothing more and gave its answer",
     ]
