@@ -14,14 +14,18 @@ from kova_auto.core.approval.levels import Effect, Ruling
 from kova_auto.core.approval.policy import Policy
 from kova_auto.core.context.attachments import MOST_IMAGES
 from kova_auto.core.context.briefing import NOTHING, Briefing
+from kova_auto.core.context.history import carried_over
 from kova_auto.core.context.instructions import Instructions, instructed
 from kova_auto.core.context.memory import Layer, Note
 from kova_auto.core.context.mentions import mentions
 from kova_auto.core.context.recall import recalled, recounted
+from kova_auto.core.errors import UnknownRunError
 from kova_auto.core.ids import CallId, RunId
 from kova_auto.core.message import ImagePart, ToolCall
 from kova_auto.core.policy import policy_of_run
 from kova_auto.core.run import RunState
+from kova_auto.engine.conversation import conversation
+from kova_auto.engine.scene import rests_of
 from kova_auto.knowledge.instructions import own_instructions
 from kova_auto.knowledge.memory import global_memory, read_layer, workspace_memory
 from kova_auto.threads import aside
@@ -64,12 +68,23 @@ class Briefings:
             notes = await aside(lambda: self._memory(state).plus(self._instructions(ground)))
         finally:
             self.roots.release(ground.run_id)
-        return notes.plus(await self._told(state)).plus(files)
+        return notes.plus(await self._told(state)).plus(files).plus(await self._said_before(state))
 
     async def _told(self, state: RunState) -> Briefing:
         """Return what earlier runs of the job reported, where it wants to know."""
         wanted = _JOB in state.job.context.memory
         return recounted(await self.past.digest(state.job, state.run_id)) if wanted else NOTHING
+
+    async def _said_before(self, state: RunState) -> Briefing:
+        """Return what was said in the run whose session goes on, and what its model had seen by then."""
+        if (before := state.request.continues) is None:
+            return NOTHING
+        try:
+            known = await self.past.journal.load(before)
+        except UnknownRunError:
+            return Briefing(lacks=f"run {before}, which this one continues, is not on record any more")
+        said = carried_over(conversation(known), before)
+        return Briefing(history=said, reads=known.seen, rests=tuple(sorted(rests_of(known))), taints=known.tainted_by)
 
     async def _files(self, state: RunState, ground: Ground) -> Briefing:
         """Return what the prompt mentions, and what is attached to it."""

@@ -145,6 +145,7 @@ def _context(state: RunState, world: World, notices: tuple[str, ...], brief: Bri
         reads=dict(brief.reads),
         rests=brief.rests,
         taints=brief.taints,
+        history=brief.history,
     )
 
 

@@ -32,7 +32,7 @@ def scene_of(state: RunState, senses: Senses, call: CallId = NO_CALL) -> Scene:
         seen=state.seen,
         todo=state.todo,
         processes={process.call_id: process for process in state.background},
-        rests=_rests(state),
+        rests=rests_of(state),
         write_roots=senses.policies(state).write_roots,
         answers=_answers(state, call),
         tainted_by=state.tainted_by,
@@ -41,7 +41,8 @@ def scene_of(state: RunState, senses: Senses, call: CallId = NO_CALL) -> Scene:
     )
 
 
-def _rests(state: RunState) -> frozenset[BlobHash]:
+def rests_of(state: RunState) -> frozenset[BlobHash]:
+    """Return the blobs that hold what the prompt and the results of a run had to leave out."""
     of_calls = frozenset(known.result.rest for known in state.calls.values() if known.result and known.result.rest)
     return of_calls.union(state.context.rests) if state.context else of_calls
 

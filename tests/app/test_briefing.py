@@ -13,6 +13,7 @@ from kova_auto.core.event import ContextAssembled
 from kova_auto.core.ids import JobName, RunId, blob_hash, requested_run_id
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import TextPart
+from kova_auto.core.state import RunState
 from tests.app.houses import Home, id_of
 from tests.support import at
 
@@ -190,3 +191,55 @@ async def test_all_of_a_long_attachment_can_be_read(home: Home) -> None:
     assert context.rests == (blob_hash(text.encode()),)
     assert state.finished
     assert "10000\tline 9999" in state.finished.answer
+
+
+async def continued(house: House, before: RunId, key: str) -> RunState:
+    """Run the job of a run once more, in its session."""
+    state = await house.store.journal.load(before)
+    run = requested_run_id(JobName("look"), at("07:00:00"), key)
+    await house.store.journal.open(state.request.model_copy(update={"run_id": run, "continues": before}))
+    await drive_one(house, run, asyncio.Event())
+    return await house.store.journal.load(run)
+
+
+async def test_a_run_that_continues_another_is_told_what_was_said_there(home: Home) -> None:
+    script = """
+    [[turns]]
+    [[turns.calls]]
+    tool = "read"
+    args = { file_path = "a.txt" }
+    [[turns]]
+    text = "It says one."
+    [[turns]]
+    text = "Again: one."
+    """
+    home.job("look", script=script)
+    put(home.workspace / "a.txt", "one\n")
+    async with home.house() as house:
+        first = await context_of(home, house)
+        second = await continued(house, RUN, "b")
+        third = await continued(house, second.run_id, "c")
+
+    assert first.history == ()
+    assert second.context
+    assert [message.role for message in second.context.history] == ["user", "assistant", "tool", "assistant"]
+    assert second.finished
+    assert second.finished.answer == "Again: one."
+    assert str(home.workspace / "a.txt") in second.seen
+    assert third.context
+    assert [message.role for message in third.context.history].count("user") == 2
+
+
+async def test_a_run_that_continues_one_that_is_gone_is_blocked(home: Home) -> None:
+    home.job("look")
+    async with home.house() as house:
+        await context_of(home, house)
+        state = await house.store.journal.load(RUN)
+        request = state.request.model_copy(update={"run_id": RunId("look@gone"), "continues": RunId("look@never")})
+        await house.store.journal.open(request)
+        await drive_one(house, RunId("look@gone"), asyncio.Event())
+        ended = (await house.store.journal.load(RunId("look@gone"))).finished
+
+    assert ended
+    assert ended.outcome is Outcome.BLOCKED
+    assert ended.reason == "run look@never, which this one continues, is not on record any more"

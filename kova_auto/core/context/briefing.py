@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from kova_auto.core.context.history import without_secrets
 from kova_auto.core.ids import BlobHash
-from kova_auto.core.message import Part, TextPart
+from kova_auto.core.message import Message, Part, TextPart
 from kova_auto.core.source import Source
 
 NOT_SHOWN: Final = "[{kind} {name} is not shown: {problem}]"
@@ -27,6 +28,7 @@ class Briefing:
         servers: Servers that lend the run tools.
         skills: Skills that it may read, by name and description.
         instructions: AGENTS.md files.
+        history: What was said in the run that this one continues, oldest first.
         behind: What stands behind the prompt: mentioned files, attachments.
         sources: Each piece that was gathered, or was to be.
         remarks: What else the model is told of what it is not shown, a sentence each.
@@ -42,6 +44,7 @@ class Briefing:
     servers: str = ""
     skills: str = ""
     instructions: str = ""
+    history: tuple[Message, ...] = ()
     behind: tuple[Part, ...] = ()
     sources: tuple[Source, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -71,6 +74,7 @@ class Briefing:
             servers=_joined(self.servers, other.servers),
             skills=_joined(self.skills, other.skills),
             instructions=_joined(self.instructions, other.instructions),
+            history=self.history + other.history,
             behind=self.behind + other.behind,
             sources=self.sources + other.sources,
             remarks=self.remarks + other.remarks,
@@ -90,6 +94,7 @@ class Briefing:
             servers=redact(self.servers),
             skills=redact(self.skills),
             instructions=redact(self.instructions),
+            history=tuple(without_secrets(message, redact) for message in self.history),
             behind=tuple(
                 TextPart(text=redact(part.text)) if isinstance(part, TextPart) else part for part in self.behind
             ),
