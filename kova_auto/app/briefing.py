@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -121,6 +122,7 @@ class Briefings:
         return replace(file, text=self.redact(file.text), problem=self.redact(file.problem))
 
 
+@lru_cache(maxsize=64)  # By what both are: nothing else decides.
 def _may_remember(policy: Policy, workspace: Path) -> bool:
     """Say whether a run may write notes, at least where a person agrees who can be asked."""
     call = ToolCall(id=CallId(""), tool="memory_write")

@@ -27,10 +27,18 @@ class Providers(Mapping[str, Provider]):
     def __init__(self, tables: Mapping[str, ProviderTable], vault: Vault) -> None:
         """Take what the settings say, in order."""
         self._tables, self._vault = tables, vault
+        self._made: dict[str, tuple[dict[str, object], Provider]] = {}  # Each run asks twice, and nothing has changed.
 
     def __getitem__(self, name: str) -> Provider:
         """Return a provider, with its key as it is now."""
         said = self._tables[name].said(self._vault.value)
+        known, made = self._made.get(name, (None, None))
+        if made is None or said != known:
+            made = self._configured(name, said)
+            self._made[name] = said, made
+        return made
+
+    def _configured(self, name: str, said: dict[str, object]) -> Provider:
         try:
             return configured(name, said)
         except ValidationError as exc:

@@ -37,7 +37,7 @@ from kova_auto.llm.transport import open_transport, said_of
 from kova_auto.llm.unicode import mended
 from kova_auto.llm.waiting import Waiting
 from kova_auto.llm.wire import Decoder, Wire
-from kova_auto.llm.wording import body_of, noted, written
+from kova_auto.llm.wording import Notes, body_of, written
 
 CHECK_S: Final = 10.0
 _OURS: Final = frozenset({"content-length", "transfer-encoding"})  # They say where a body ends.
@@ -65,6 +65,7 @@ class HttpModel:
         self._windows: dict[str, int | None] = {}
         self._opened: Http1Transport | None = None
         self._head: Head | None = None
+        self._notes = Notes(provider)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelChunk, None]:
         """Yield the reply as it arrives; the last chunk is `ReplyDone`.
@@ -149,7 +150,7 @@ class HttpModel:
         body = self._concessions.applied(model, body_of(self._wire, self._provider, request))
         while True:
             data = written(body)
-            sent.append(noted(data, self._provider, model, (*known, *made)))
+            sent.append(self._notes.noted(data, model, (*known, *made)))
             answer = await self._sent(self._post(data), clock)
             if answer.is_success:
                 self._concessions.worked(model, made)

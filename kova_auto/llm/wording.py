@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 
 from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, to_json
@@ -32,23 +31,37 @@ def written(body: Body) -> bytes:
         return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def noted(data: bytes, provider: Provider, model: str, conceded: Iterable[Problem]) -> Sent:
-    """Return what is kept of a body that is sent.
+class Notes:
+    """Note what one provider is sent; its words, which hardly ever change, are found out once."""
 
-    Args:
-        data: The body.
-        provider: Who is asked.
-        model: Which of its models.
-        conceded: What the body was made without, in the order in which that was left out.
-    """
-    wording = Wording(
-        program=__version__,
-        protocol=provider.protocol,
-        dialect=provider.dialect.model_dump(mode="json"),
-        extra_body=_extra(provider, model),
-        conceded=tuple(_conceded(problem) for problem in conceded),
-    )
-    return Sent(hash=blob_hash(data), size=len(data), wording=wording)
+    def __init__(self, provider: Provider) -> None:
+        """Take who is asked."""
+        self._provider = provider
+        self._newest: dict[str, tuple[tuple[Problem, ...], Wording]] = {}  # by model
+
+    def noted(self, data: bytes, model: str, conceded: tuple[Problem, ...]) -> Sent:
+        """Return what is kept of a body that is sent.
+
+        Args:
+            data: The body.
+            model: Which of the models is asked.
+            conceded: What the body was made without, in the order in which that was left out.
+        """
+        without, wording = self._newest.get(model, ((), None))
+        if wording is None or without != conceded:
+            wording = self._worded(model, conceded)
+            self._newest[model] = conceded, wording
+        return Sent(hash=blob_hash(data), size=len(data), wording=wording)
+
+    def _worded(self, model: str, conceded: tuple[Problem, ...]) -> Wording:
+        provider = self._provider
+        return Wording(
+            program=__version__,
+            protocol=provider.protocol,
+            dialect=provider.dialect.model_dump(mode="json"),
+            extra_body=_extra(provider, model),
+            conceded=tuple(_conceded(problem) for problem in conceded),
+        )
 
 
 def problem_of(conceded: Conceded) -> Problem:
