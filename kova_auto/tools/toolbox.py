@@ -76,6 +76,8 @@ class LocalToolbox:
             settles: What is to be settled besides the tools that are themselves.
         """
         self._tools = {tool.name: tool for tool in tools}
+        # What a tool is besides is found out here: to ask it of an instance takes as long as a hundred calls.
+        self._chosen = {tool.name: tool for tool in tools if isinstance(tool, Chosen)}
         self._specs: dict[str, ToolSpec] = {}
         self._redact, self._holds_secret = redact, holds_secret
         self._settles = (*(tool for tool in tools if isinstance(tool, Settles)), *settles)
@@ -83,7 +85,11 @@ class LocalToolbox:
     def specs(self, scene: Scene, mode: Mode) -> tuple[ToolSpec, ...]:
         """Return the tools that the mode reaches and the run has a use for."""
         reached = (tool for tool in self._tools.values() if reaches(mode, tool.effect))
-        return tuple(self._spec(tool) for tool in reached if not isinstance(tool, Chosen) or tool.offered(scene))
+        return tuple(self._spec(tool) for tool in reached if self._is_offered(tool, scene))
+
+    def _is_offered(self, tool: Tool, scene: Scene) -> bool:
+        chosen = self._chosen.get(tool.name)
+        return chosen is None or chosen.offered(scene)
 
     def _spec(self, tool: Tool) -> ToolSpec:
         """Return what the model is told of a tool; its schema is made when it is first told."""
