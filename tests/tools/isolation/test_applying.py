@@ -187,3 +187,18 @@ def test_a_content_that_changes_while_it_is_brought_over_is_refused(grounds: Gro
         grounds.applied(planned.todo)
     assert grounds.shown()["a.txt"] == "a"
     assert list(grounds.real.rglob(".kova-auto-*")) == []
+
+
+def test_notes_are_no_control_files_and_what_lies_beside_them_is(grounds: Grounds) -> None:
+    put(grounds.own, ".kova/memory/MEMORY.md", "note")
+    put(grounds.own, ".kova/memory/daily/x.md", "note")
+    assert [change.path for change in grounds.planned().todo] == [".kova/memory/MEMORY.md", ".kova/memory/daily/x.md"]
+
+    for name in (".kova/memory/run.sh", ".kova/skills/x.md", "sub/.kova/memory/x.md"):
+        put(grounds.own, name, "steers")
+    refused = grounds.planned().refused
+    assert [one.split(" ")[0] for one in refused] == [
+        ".kova/memory/run.sh",
+        ".kova/skills/x.md",
+        "sub/.kova/memory/x.md",
+    ]

@@ -27,6 +27,16 @@ def test_files_and_links_are_read_and_nothing_else(tmp_path: Path) -> None:
     assert [tree[name].content for name in ("to-a-directory", "to-nothing")] == ["src", "/nowhere"]
 
 
+def test_the_versions_of_notes_are_left_out_and_what_only_looks_like_them_is_not(tmp_path: Path) -> None:
+    for name in ("MEMORY.md", "daily/x.md", ".history/MEMORY.md/1.md", ".trash/1.md"):
+        put(tmp_path, f".kova/memory/{name}", "a")
+        put(tmp_path, f"sub/.kova/memory/{name}", "a")
+    kept = [name for name in read_tree(tmp_path) if not name.startswith("sub/")]
+
+    assert sorted(kept) == [".kova/memory/MEMORY.md", ".kova/memory/daily/x.md"]
+    assert len([name for name in read_tree(tmp_path) if name.startswith("sub/")]) == 4
+
+
 def test_a_tree_is_read_back_names_that_are_no_text_included(tmp_path: Path) -> None:
     put(tmp_path, os.fsdecode(b"odd\xff\n\\name"), "a")
     tree = read_tree(tmp_path)
