@@ -17,8 +17,8 @@ MAX_VERSIONS: Final = 50
 """So many versions of a note are kept, and so many notes in the trash."""
 
 _STAMP: Final = "%Y%m%dT%H%M%SZ"
-_VERSION: Final = re.compile(r"(\d{6,9})-(\d{8}T\d{6}Z)-([a-z]+)\.md")
-_TRASHED: Final = re.compile(r"(\d{6,9})-(\d{8}T\d{6}Z)-(.+\.md)")
+_VERSION: Final = re.compile(r"(\d{6,9})-(\d{8}T\d{6}Z)-([a-z]+)\.md", re.ASCII)
+_TRASHED: Final = re.compile(r"(\d{6,9})-(\d{8}T\d{6}Z)-(.+\.md)", re.ASCII)
 _SLASH: Final = "+"  # no note's name holds one
 
 
