@@ -16,10 +16,7 @@ from kova_auto.cli.frame import FAILED
 from kova_auto.cli.options import ConfigOption, settings_of
 from kova_auto.cli.output import complain, say
 from kova_auto.core.errors import ConfigError
-from kova_auto.core.loop.view import loop_view
 from kova_auto.core.schedule.zone import parse_zone
-from kova_auto.core.transcript.markdown import markdown
-from kova_auto.core.transcript.told import told_in
 
 if TYPE_CHECKING:
     from kova_auto.app.control import Answers
@@ -98,6 +95,10 @@ def _text(extract: Extract, form: Format, timezone: str, *, content: bool) -> st
         case Format.OTLP:
             return jsonlib.dumps(traces_of(extract, content=content), ensure_ascii=False)
         case Format.MD:
+            from kova_auto.core.loop.view import loop_view
+            from kova_auto.core.transcript.markdown import markdown
+            from kova_auto.core.transcript.told import told_in
+
             events = extract.events
             return "\n\n".join(markdown(extract.state, loop_view(events), told_in(events), parse_zone(timezone)))
 

@@ -13,6 +13,7 @@ from kova_auto.cli.progress import result_head, spell_cost
 from kova_auto.core.approval.levels import Decision, Ruling
 from kova_auto.core.delivery.notice import SCRIPTED
 from kova_auto.core.delivery.text import one_line
+from kova_auto.core.goal.view import GoalView
 from kova_auto.core.loop.values import Interlude, Iteration, LoopApproval, LoopAttempt, LoopCall, LoopView
 from kova_auto.core.stop_reason import StopReason
 
@@ -38,6 +39,7 @@ def loop_lines(view: LoopView, zone: ZoneInfo, ink: Ink) -> Iterator[str]:
     yield f"run {ink(view.run_id, bold=True)}{scripted}"
     for _, lines in sorted(_parts(view, zone, ink), key=lambda part: part[0]):
         yield from lines
+    yield from goal_lines(view.goal, ink) if view.goal else ()
     stopped = view.outcome.replace("_", " ") if view.outcome else view.execution
     yield f"└─ {ink(stopped, bold=True)}: {one_line(view.why, _SENTENCE)}"
     yield ink(f"   {view.ran_s:.1f} s · {view.tokens:,} tokens · {spell_cost(view.cost_usd)}", DIM)
@@ -50,6 +52,19 @@ def _parts(view: LoopView, zone: ZoneInfo, ink: Ink) -> Iterable[Part]:
         yield (interlude.attempt, interlude.before, 0), iter((_interlude(interlude, zone, ink),))
     for iteration in view.iterations:
         yield (iteration.attempt, iteration.number, 1), _iteration(iteration, zone, ink)
+
+
+def goal_lines(goal: GoalView, ink: Ink) -> Iterator[str]:
+    """Yield how far a run has come with its goal."""
+    turns = f"turn {goal.turn} of {goal.turns}"
+    yield f"├─ {ink('goal', bold=True)} {goal.status.replace('_', ' ')}, {turns}: {one_line(goal.objective, _SENTENCE)}"
+    for one in goal.criteria:
+        found = {None: "not judged yet", True: ink("met", GREEN), False: ink("not met", YELLOW)}[one.met]
+        what = f"`{one.command}` ends well" if one.command else one.text
+        evidence = f": {one_line(one.evidence, _SENTENCE)}" if one.evidence else ""
+        yield f"│    {one.id} {found}  {one_line(what, _SENTENCE)}{evidence}"
+    if goal.blocker:
+        yield f"│    {ink('blocked', YELLOW)}: {one_line(goal.blocker, _SENTENCE)}"
 
 
 def _attempt(attempt: LoopAttempt, ink: Ink) -> str:

@@ -14,6 +14,7 @@ from kova_auto.app.exporting import Export, SentBody
 from kova_auto.core.approval.levels import Verdict
 from kova_auto.core.delivery.story import Story, Try
 from kova_auto.core.event import Event, Fact
+from kova_auto.core.goal.view import CriterionView, GoalView
 from kova_auto.core.loop.values import (
     Interlude,
     InterludeKind,
@@ -46,6 +47,7 @@ MODELS: Sequence[tuple[str, type[BaseModel]]] = [
     ("A call", LoopCall),
     ("The approval of a call", LoopApproval),
     ("An interlude", Interlude),
+    ("A goal", GoalView),
     ("`kova-auto runs replay`", Replay),
     ("An iteration of a replay", ReplayedIteration),
     ("A call of a replay", ReplayedCall),
@@ -89,6 +91,11 @@ def test_each_kind_of_thing_that_is_said_or_pointed_to_is_named() -> None:
     said = next(row[1] for row in table(PAGE, "What was said").body if bare(row[0]) == "what")
     use = next(row[1] for row in table(PAGE, "A content").body if bare(row[0]) == "use")
     assert (codes(said), codes(use)) == ([*What], [*BlobUse])
+
+
+def test_a_criterion_of_a_goal_has_the_names_that_are_said() -> None:
+    said = next(row[1] for row in table(PAGE, "A goal").body if bare(row[0]) == "criteria")
+    assert [name for name in codes(said) if name != "null"] == list(CriterionView.model_fields)
 
 
 def test_what_a_run_was_shown_has_the_names_that_are_said() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from kova_auto.core.approval.levels import Mode
+from kova_auto.core.call_state import CallState
 from kova_auto.core.event import (
+    CallFinished,
     ChangesSettled,
     CheckResult,
     ChecksFinished,
@@ -12,13 +15,16 @@ from kova_auto.core.event import (
     ContextCompacted,
     Event,
     ModeEntered,
+    ModelReplied,
     RunAcquired,
     StopRequested,
     WorkspaceAwaited,
 )
+from kova_auto.core.goal.turns import turns_of
+from kova_auto.core.ids import CallId
 from kova_auto.core.loop.values import Interlude, InterludeKind
 from kova_auto.core.source import Source
-from kova_auto.core.state import NO_USAGE, RunState
+from kova_auto.core.state import NO_USAGE, RunState, replace
 
 
 def interlude(event: Event, before: RunState) -> Interlude | None:
@@ -37,7 +43,7 @@ def interlude(event: Event, before: RunState) -> Interlude | None:
     return Interlude(
         at=event.at,
         attempt=before.attempt,
-        before=before.iteration + 1,
+        before=before.iteration + (2 if isinstance(event, ModelReplied) else 1),
         kind=kind,
         text=text,
         tokens=used.tokens,
@@ -89,8 +95,26 @@ def _told_of_turn(event: Event, before: RunState) -> tuple[InterludeKind, str] |
             return InterludeKind.MODE, f"it goes on in mode {event.mode}{by} (call {event.call_id})"
         case ChecksFinished():
             return InterludeKind.CHECKS, f"the answer was checked: {'; '.join(map(_checked, event.results))}"
+        case ModelReplied() | CallFinished() if before.mode is Mode.GOAL:
+            text = _goal(event, before)
+            return (InterludeKind.GOAL, text) if text else None
         case _:
             return None
+
+
+def _goal(event: ModelReplied | CallFinished, before: RunState) -> str:
+    """Return what a fact tells of a goal: a turn that ended, criteria, what they came to; empty for anything else."""
+    if isinstance(event, ModelReplied):
+        turns = turns_of(replace(before, replies=(*before.replies, event), calls={**before.calls, **_new(event)}))
+        return f"turn {turns[-1].number} of {before.job.goal.turns} ended" if turns[-1].has_ended else ""
+    if event.result.criteria:
+        return f"it is to be judged by: {'; '.join(event.result.criteria)}"
+    judged = (f"{one.id} {'met' if one.met else 'not met'}" for one in event.result.judged or ())
+    return f"it was called reached: {', '.join(judged)}" if event.result.judged else ""
+
+
+def _new(event: ModelReplied) -> dict[CallId, CallState]:
+    return {call.id: CallState(call) for call in event.calls}
 
 
 def said_of_source(source: Source) -> str:

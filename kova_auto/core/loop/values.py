@@ -8,6 +8,7 @@ from enum import StrEnum
 from pydantic import JsonValue
 
 from kova_auto.core.approval.levels import Decision, Ruling
+from kova_auto.core.goal.view import GoalView
 from kova_auto.core.ids import CallId, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
@@ -135,6 +136,7 @@ class InterludeKind(StrEnum):
     COMPACTION = "compaction"
     MODE = "mode"
     CHECKS = "checks"
+    GOAL = "goal"
 
 
 class Interlude(Value):
@@ -182,6 +184,7 @@ class LoopView(Value):
         cost_usd: None where a price is not known.
         attempts: The further ones.
         interludes: Oldest first.
+        goal: How far it has come with its goal; None where it has none.
     """
 
     run_id: RunId
@@ -197,3 +200,4 @@ class LoopView(Value):
     iterations: tuple[Iteration, ...]
     attempts: tuple[LoopAttempt, ...] = ()
     interludes: tuple[Interlude, ...] = ()
+    goal: GoalView | None = None

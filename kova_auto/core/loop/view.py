@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.estimate import next_input
 from kova_auto.core.event import Event, ModelCallFailed, ModelReplied
+from kova_auto.core.goal.view import goal_view
 from kova_auto.core.loop.calls import loop_call
 from kova_auto.core.loop.values import Iteration, LoopAttempt, LoopFailure, LoopView
 from kova_auto.core.loop.walk import Round, Walk, walk
@@ -38,6 +39,7 @@ def loop_view(events: Sequence[Event]) -> LoopView:
         iterations=tuple(_iteration(found, walked) for found in walked.rounds),
         attempts=attempts_of(state),
         interludes=tuple(walked.interludes),
+        goal=goal_view(state),
     )
 
 

@@ -13,6 +13,7 @@ from kova_auto.core.delivery.formats.commonmark import Dialect
 from kova_auto.core.delivery.formats.markdown import parse
 from kova_auto.core.delivery.notice import SCRIPTED
 from kova_auto.core.delivery.text import clean, cut, one_line
+from kova_auto.core.goal.view import GoalView
 from kova_auto.core.loop.values import Interlude, Iteration, LoopApproval, LoopAttempt, LoopCall, LoopView
 from kova_auto.core.message import ImagePart, TextPart, ToolMessage
 from kova_auto.core.state import RunState
@@ -44,6 +45,8 @@ def markdown(state: RunState, view: LoopView, told: Sequence[Told], zone: ZoneIn
     answer = state.finished.answer.strip() if state.finished else ""
     for _, paragraphs in sorted(_parts(view, answer, zone), key=lambda part: part[0]):
         yield from paragraphs
+    if view.goal:
+        yield from _goal(view.goal)
     yield "## End"
     yield f"{_MARKS.strong(_ended(view))}: {_plain(view.why)}"
     if answer:
@@ -170,6 +173,19 @@ def _head(text: str) -> str:
     head = cut("\n".join(lines[:_HEAD_LINES]), _HEAD_CHARS)
     left = len(text) - len(head)
     return fenced(head or "(nothing)") + (f"\n\n{left:,} more characters." if left > 1 else "")
+
+
+def _goal(goal: GoalView) -> Iterator[str]:
+    found = {None: "not judged", True: "met", False: "not met"}
+    yield "## Goal"
+    yield f"{_MARKS.strong(goal.status.replace('_', ' '))}, turn {goal.turn} of {goal.turns}"
+    yield quoted(goal.objective)
+    criteria = (
+        f"- {_MARKS.strong(found[one.met])}: {_MARKS.command(one.command) if one.command else _plain(one.text)}"
+        + (f" ({_plain(one.evidence)})" if one.evidence else "")
+        for one in goal.criteria
+    )
+    yield from filter(None, ("\n".join(criteria), _plain(goal.blocker)))
 
 
 def _ended(view: LoopView) -> str:
