@@ -37,19 +37,25 @@ class Money:
     limit: float
 
 
-def next_call(state: RunState, pin: ModelPin) -> Room | Reached:
-    """Return what room there is for a reply of this model, or the ceiling that forbids to ask for it."""
+def next_call(state: RunState, pin: ModelPin, besides: int = 0) -> Room | Reached:
+    """Return what room there is for a reply of this model, or the ceiling that forbids to ask for it.
+
+    Args:
+        state: Of the run.
+        pin: The model.
+        besides: Tokens that it is told in this one request alone.
+    """
     limits, attempt = state.job.limits, state.charged
     if len(state.replies) - state.first_reply >= limits.iterations:
         return _over(f"limits.iterations = {limits.iterations} is reached")
     used = sum(spent.usage.counted for spent in attempt)
     if used >= limits.tokens:
         return _over(f"{used} tokens were used (limits.tokens = {limits.tokens})")
-    left = limits.tokens - used - next_uncached(state, pin.name)
+    left = limits.tokens - used - next_uncached(state, pin.name) - besides
     if left < SMALLEST_REPLY:
         return _over(f"{used} tokens were used, and the next call would pass limits.tokens = {limits.tokens}")
     bounds = [left] if left < LARGEST_REPLY else []
-    match _affordable(state, pin):
+    match _affordable(state, pin, besides):
         case Reached() as reached:
             return reached
         case int(tokens):
@@ -73,14 +79,14 @@ def _over(reason: str) -> Reached:
     return Reached(Outcome.BUDGET_EXCEEDED, reason)
 
 
-def _affordable(state: RunState, pin: ModelPin) -> int | Reached | None:
+def _affordable(state: RunState, pin: ModelPin, besides: int) -> int | Reached | None:
     """Return how many tokens of a reply the money is good for; None where money does not bound it."""
     money, price = money_left(state), pin.price
     if money.left <= 0:
         return _over(f"{money.limit - money.left:.4f} USD were spent ({money.key} = {money.limit:g})")
     if price is None:
         return None
-    tokens = affordable_tokens(price, money.left, next_input(state))
+    tokens = affordable_tokens(price, money.left, next_input(state) + besides)
     if tokens is not None and tokens < SMALLEST_REPLY:
         return _over(f"{money.left:.4f} USD are left, and the next call would pass {money.key} = {money.limit:g}")
     return tokens if tokens is not None and tokens < LARGEST_REPLY else None

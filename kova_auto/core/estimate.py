@@ -17,6 +17,9 @@ CHARS: Final = 4
 """Characters per token, over languages and code."""
 IMAGE: Final = 1_200
 PER_MESSAGE: Final = 4
+FEWEST: Final = 0.5
+MOST: Final = 8.0
+"""So much more than we guess a provider counts at most; where it says more, nobody knows of what."""
 
 
 def tokens_of(parts: Iterable[Part]) -> int:
@@ -32,8 +35,10 @@ def tokens_of(parts: Iterable[Part]) -> int:
 
 def next_input(state: RunState) -> int:
     """Return roughly how many tokens the next request of this attempt has."""
+    if _is_folded_anew(state):
+        return state.compactions[-1].tokens_after
     replies = state.replies[state.first_reply :]
-    if not replies or not replies[-1].reply.usage.input_tokens or _is_folded_anew(state):
+    if not replies or not replies[-1].reply.usage.input_tokens:
         return from_the_start(state)
     usage = replies[-1].reply.usage
     told = sum(_told(state, call) for call in state.open_calls)
@@ -48,8 +53,14 @@ def next_uncached(state: RunState, model: str) -> int:
         model: Name of the one that is asked next; another's cache serves it nothing.
     """
     last = next((spent for spent in reversed(state.attempt_spent) if not spent.failed), None)
-    cached = last.usage.input_tokens if last and last.usage.cache_read_tokens and last.model == model else 0
+    is_cached = last and last.usage.cache_read_tokens and last.model == model and not _is_folded_anew(state)
+    cached = last.usage.input_tokens if last and is_cached else 0
     return max(next_input(state) - cached, 0)
+
+
+def tokens_of_text(text: str) -> int:
+    """Return roughly how many tokens a message of this text is."""
+    return tokens_of((TextPart(text=text),))
 
 
 def _told(state: RunState, call_id: CallId) -> int:
@@ -64,11 +75,22 @@ def _is_folded_anew(state: RunState) -> bool:
 
 def fixed(state: RunState) -> int:
     """Return roughly how many tokens are in every request of this attempt: system prompt, tools, and prompt."""
+    return sum(fixed_parts(state))
+
+
+def fixed_parts(state: RunState) -> tuple[int, int]:
+    """Return the same in two parts: system prompt with tools, and prompt."""
     context = state.context
     if context is None:
-        return 0
+        return 0, 0
     chars = len(context.system) + sum([spec.chars for spec in context.tools])
-    return -(-chars // CHARS) + tokens_of(context.prompt)
+    return -(-chars // CHARS), tokens_of(context.prompt)
+
+
+def counted_for_one(state: RunState) -> float:
+    """Return how many tokens the provider counts where we guess one by the characters; 1 where it has counted none."""
+    guessed = from_the_start(state)
+    return min(max(next_input(state) / guessed, FEWEST), MOST) if guessed else 1.0
 
 
 def from_the_start(state: RunState) -> int:
@@ -76,7 +98,7 @@ def from_the_start(state: RunState) -> int:
     if state.context is None:
         return 0
     if state.compactions:
-        said = tokens_of((TextPart(text=state.compactions[-1].summary),))
+        said = tokens_of_text(state.compactions[-1].summary)
     else:
         said = sum(tokens_of_message(message) for message in state.context.history)
     return fixed(state) + said + sum(tokens_of_reply(state, reply) for reply in state.shown)
@@ -89,8 +111,19 @@ def tokens_of_message(message: Message) -> int:
     return -(-len(message.text) // CHARS) + sum(-(-len(repr(call.args)) // CHARS) for call in message.calls)
 
 
-def tokens_of_reply(state: RunState, reply: ModelReplied) -> int:
-    """Return roughly how many tokens a reply is, with the results of its calls and what was told before it."""
+def tokens_of_reply(state: RunState, reply: ModelReplied, longest: int | None = None) -> int:
+    """Return roughly how many tokens a reply is, with the results of its calls and what was told before it.
+
+    Args:
+        state: Of its run.
+        reply: The reply.
+        longest: No argument and no result is shown with more characters; None shows them whole.
+    """
     told = state.asides.get(reply.iteration, ())
     said = -(-len(reply.reply.text) // CHARS) + tokens_of(TextPart(text=text) for text in told) * bool(told)
-    return said + sum(-(-len(repr(call.args)) // CHARS) + _told(state, call.id) for call in reply.calls)
+    if longest is None:
+        return said + sum(-(-len(repr(call.args)) // CHARS) + _told(state, call.id) for call in reply.calls)
+    most = longest // CHARS + PER_MESSAGE
+    return said + sum(
+        min(-(-len(repr(call.args)) // CHARS), most) + min(_told(state, call.id), most) for call in reply.calls
+    )

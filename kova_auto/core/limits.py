@@ -32,6 +32,8 @@ def running_s(state: RunState, now: datetime) -> float:
         return state.ran_s
     if state.failure and state.failure.retry_at and not state.calling:
         since = max(since, state.failure.retry_at)
+    if state.unsummed and state.unsummed[-1].retry_at and not state.compacting:
+        since = max(since, state.unsummed[-1].retry_at)
     for call_id in state.open_calls:
         call = state.calls[call_id]
         if call.decision and not call.result:

@@ -107,6 +107,9 @@ class CompactionStarted(Fact):
         iteration: Replies that the run has had.
         through: The last of them that is folded; 0 where only the history is.
         tokens: Of the request that would be made without it, roughly.
+        words: So many words the summary is to have at most.
+        shown_from: The first of them that the model is shown; 0 where nothing at all is left out.
+        trimmed: Long results are cut, for want of room.
     """
 
     kind: Literal["compaction_started"] = "compaction_started"
@@ -117,6 +120,9 @@ class CompactionStarted(Fact):
     tokens: int
     request_hash: str
     max_output_tokens: int | None = None
+    words: int = 0
+    shown_from: int = 0
+    trimmed: bool = False
 
 
 class CompactionFailed(Fact):

@@ -61,9 +61,14 @@ def jitter(state: RunState) -> float:
     return int.from_bytes(hashlib.sha256(name).digest()[:4]) / 2**32
 
 
-def following(state: RunState) -> ModelPin | None:
-    """Return the model that is asked when the one that is asked now is given up; None where there is none."""
-    names = [pin.name for pin in state.request.pins]
-    if state.pin.name not in names:
+def following(state: RunState, pin: ModelPin | None = None) -> ModelPin | None:
+    """Return the model that is asked when another is given up; None where there is none.
+
+    Args:
+        state: Of the run.
+        pin: The one that is given up; None for the one that is asked now.
+    """
+    names, given_up = [pin.name for pin in state.request.pins], (pin or state.pin).name
+    if given_up not in names:
         return None
-    return next(iter(state.request.pins[names.index(state.pin.name) + 1 :]), None)
+    return next(iter(state.request.pins[names.index(given_up) + 1 :]), None)

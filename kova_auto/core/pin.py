@@ -14,10 +14,12 @@ class Capability(Value):
     Attributes:
         window: Request and reply together.
         max_output: The reply alone.
+        trims: It leaves out by itself what its window has no room for.
     """
 
     window: int | None = Field(default=None, gt=0)
     max_output: int | None = Field(default=None, gt=0)
+    trims: bool = False
 
 
 class ModelPin(Value):

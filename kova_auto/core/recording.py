@@ -12,6 +12,9 @@ from kova_auto.core.call_state import CallState
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.event import (
     CallFinished,
+    CompactionFailed,
+    CompactionStarted,
+    ContextCompacted,
     Event,
     ModelCallFailed,
     ModelCallStarted,
@@ -47,6 +50,22 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Folding:
+    """Hold one attempt to fold older iterations, and what came of it.
+
+    Attributes:
+        asked: None where no model was.
+        idle_s: As of a line.
+        took_s: Running time of the call of the model.
+    """
+
+    asked: CompactionStarted | None
+    answer: CompactionFailed | ContextCompacted
+    idle_s: float
+    took_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Recording:
     """Hold one attempt.
 
@@ -54,12 +73,14 @@ class Recording:
         begun: The state in which it began.
         state: What its facts add up to.
         lines: What its models answered, oldest first; calls of them that were cut off are left out.
+        foldings: How older iterations were folded, oldest first; those that were cut off are left out.
         took_s: Running time of each call that has its result, the judging included.
     """
 
     begun: RunState
     state: RunState
     lines: tuple[Line, ...] = ()
+    foldings: tuple[Folding, ...] = ()
     took_s: Mapping[CallId, float] = field(default_factory=dict)
 
     @property
@@ -112,23 +133,26 @@ def _ended(recording: Recording, after: RunRetried, outcome: Outcome) -> Recordi
 
 
 def _recorded(begun: RunState, events: Sequence[Event]) -> Recording:
-    state, lines, took = begun, list[Line](), dict[CallId, float]()
+    state, lines, foldings, took = begun, list[Line](), list[Folding](), dict[CallId, float]()
     mark_s = asked_s = 0.0
     for event in events:
-        asked = state.calling
+        asked, summing = state.calling, state.compacting
         state = apply(state, event)
         match event:
-            case ModelCallStarted():
+            case ModelCallStarted() | CompactionStarted():
                 asked_s = state.ran_s
                 continue
             case ModelReplied() | ModelCallFailed() if asked:
                 lines.append(Line(asked, event, asked_s - mark_s, state.ran_s - asked_s))
+            case CompactionFailed() | ContextCompacted():
+                since_s = asked_s if summing else state.ran_s
+                foldings.append(Folding(summing, event, since_s - mark_s, state.ran_s - since_s))
             case CallFinished():
                 took[event.call_id] = state.ran_s - mark_s
             case _:
                 continue
         mark_s = state.ran_s
-    return Recording(begun, state, tuple(lines), took)
+    return Recording(begun, state, tuple(lines), tuple(foldings), took)
 
 
 @dataclass(frozen=True, slots=True)

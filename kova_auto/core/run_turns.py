@@ -12,6 +12,7 @@ from kova_auto.core.event import (
     ContextCompacted,
     ModeEntered,
 )
+from kova_auto.core.fault import Fault
 from kova_auto.core.run_models import with_spent
 from kova_auto.core.state import RunState, refused, replace
 from kova_auto.core.wording import newest
@@ -29,7 +30,7 @@ def about_turn(state: RunState, event: AboutTurn) -> RunState:
         case CompactionStarted():
             if state.compacting or state.unsettled:
                 raise refused(state, event, "a call is open")
-            return replace(state, compacting=event)
+            return _summing(state, event)
         case CompactionFailed():
             return _unsummed(state, event)
         case ContextCompacted():
@@ -40,6 +41,18 @@ def about_turn(state: RunState, event: AboutTurn) -> RunState:
             return _checked(state, event)
         case _:
             assert_never(event)
+
+
+def _summing(state: RunState, event: CompactionStarted) -> RunState:
+    takes_over = state.asked not in ("", event.model)
+    return replace(
+        state,
+        compacting=event,
+        asked=event.model,
+        failures=0 if takes_over else state.failures,
+        failure=None if takes_over else state.failure,
+        model_calls=state.model_calls + 1,
+    )
 
 
 def _unsummed(state: RunState, event: CompactionFailed) -> RunState:
@@ -59,12 +72,13 @@ def _compacted(state: RunState, event: ContextCompacted) -> RunState:
     if event.model and state.compacting is None:
         raise refused(state, event, "no summary was asked for")
     after = with_spent(state, event, event.usage, event.model) if event.usage else state
+    overflowed = state.failure is not None and state.failure.fault is Fault.OVERFLOW
     return replace(
         after,
         compacting=None,
         compactions=(*state.compactions, event),
         unsummed=(),
-        failure=None,
+        failure=None if overflowed else state.failure,  # Any other is met by another model, not by a smaller request.
         wordings=newest(state.wordings, event.model, event.sent),
     )
 

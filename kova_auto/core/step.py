@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from kova_auto.core import budget, limits
+from kova_auto.core import limits
 from kova_auto.core.answer import answer_of, goes_on, is_silent, last_text
 from kova_auto.core.approval.levels import Mode
 from kova_auto.core.closing import asks_reader
 from kova_auto.core.event import ModelReplied
-from kova_auto.core.goal.ending import goal_end, without_a_word
+from kova_auto.core.goal.ending import goal_end
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
-from kova_auto.core.patience import following
 from kova_auto.core.repetition import TOO_OFTEN, circle
+from kova_auto.core.requesting import next_request
 from kova_auto.core.retrying import begins_again_at
 from kova_auto.core.run import RunState
 from kova_auto.core.settling import NOBODY, settle_all
@@ -26,7 +26,6 @@ from kova_auto.core.steps import (
     AwaitUntil,
     AwaitWorkspace,
     BeginAgain,
-    CallModel,
     EnterMode,
     Finish,
     Recover,
@@ -46,7 +45,7 @@ DEATHS = 5
 
 def may_rest(state: RunState) -> bool:
     """Say whether anything is there for which a run could rest; where nothing is, its next step acts at any instant."""
-    if state.finished or state.not_before or state.failure or state.awaited:
+    if state.finished or state.not_before or state.failure or state.awaited or state.unsummed:
         return True
     return any(state.calls[call_id].approval for call_id in state.open_calls)
 
@@ -114,27 +113,7 @@ def _after_calls(state: RunState, now: datetime) -> Step:
     if (found := circle(state)) and found.vain >= TOO_OFTEN:
         reason = f"it went in circles: {found.names} {found.vain} times in a row, with the same arguments and results"
         return Finish(Outcome.FAILED, last_text(state), reason, partial=True)
-    pin = state.pin
-    if failure := state.failure:
-        if not failure.retryable:
-            other = following(state)
-            if other is None:
-                reason = f"{failure.error}: {failure.message}"
-                return Finish(Outcome.FAILED, last_text(state), reason, partial=bool(replies), fault=failure.fault)
-            pin = other
-        elif failure.retry_at and now < failure.retry_at:
-            return AwaitUntil(failure.retry_at)
-    room = budget.next_call(state, pin)
-    if isinstance(room, limits.Reached):
-        return _at_ceiling(state, room)
-    return CallModel(state.iteration + 1, pin.name, room.max_output_tokens)
-
-
-def _at_ceiling(state: RunState, room: limits.Reached) -> Finish:
-    """Return the end of a run that may not ask its model again; a goal that it has reached is reached all the same."""
-    if state.mode is Mode.GOAL and (end := without_a_word(state)):
-        return end
-    return Finish(room.outcome, last_text(state), room.reason, partial=True)
+    return next_request(state, now)
 
 
 def _entering(state: RunState) -> EnterMode | None:

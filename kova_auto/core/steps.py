@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from kova_auto.core.approval.levels import Mode
 from kova_auto.core.fault import Fault
@@ -23,6 +24,29 @@ class CallModel:
 
     iteration: int
     model: str
+    max_output_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compact:
+    """Put one text in the place of the older iterations.
+
+    Attributes:
+        through: The last of them that is folded; that before the attempt where only the history is.
+        tokens: Of the request that would be made without it, roughly.
+        model: Who is asked to sum them up; empty: nobody is, and the window begins afresh.
+        words: So many words the summary is to have at most.
+        shown_from: The first iteration that the model is shown; 0 where nothing at all is left out.
+        trimmed: Long results are cut, for want of room.
+    """
+
+    through: int
+    reason: Literal["threshold", "overflow"]
+    tokens: int
+    model: str = ""
+    words: int = 0
+    shown_from: int = 0
+    trimmed: bool = False
     max_output_tokens: int | None = None
 
 
@@ -141,7 +165,7 @@ class Rest:
 Resting = AwaitApproval | AwaitUntil | AwaitWorkspace | Rest
 Ending = Finish | BeginAgain
 Judging = Adjudicate | AskPerson | AnswerForNobody | Refuse | Execute | Recover
-Acting = AssembleContext | CallModel | Judging | EnterMode | Ending
+Acting = AssembleContext | CallModel | Compact | Judging | EnterMode | Ending
 Step = Acting | Resting
 
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import aclosing
-from dataclasses import dataclass, field
-from datetime import datetime
 
 from pydantic import JsonValue
 
@@ -15,22 +12,13 @@ from kova_auto.core.event import ModelCallFailed, ModelCallStarted, ModelReplied
 from kova_auto.core.fault import Fault
 from kova_auto.core.ids import call_id
 from kova_auto.core.limits import running_s
-from kova_auto.core.message import (
-    CallRequest,
-    ModelReply,
-    ModelRequest,
-    ReplyDone,
-    TextDelta,
-    ToolCall,
-    Usage,
-)
+from kova_auto.core.message import CallRequest, ModelReply, ReplyDone, ToolCall
 from kova_auto.core.patience import LONGEST_S, again_at
-from kova_auto.core.price import cost_usd
 from kova_auto.core.run import RunState
 from kova_auto.core.steps import CallModel
-from kova_auto.core.wording import Sent, said_once
 from kova_auto.engine.conversation import conversation, images_of, request_hash, request_of
 from kova_auto.engine.entry import Entries, Entry
+from kova_auto.engine.hearing import Heard, hear, noted, priced
 from kova_auto.engine.world import Senses
 
 
@@ -51,28 +39,16 @@ async def call_model(step: CallModel, state: RunState, senses: Senses) -> Entrie
             hurries=aside.hurries,
         )
     )
-    heard = _Heard()
+    heard = Heard()
     try:
-        done = await _reply(request, step.model, state, senses, heard)
+        done = await hear(request, step.model, state, senses, heard)
     except (ModelError, ConfigError) as exc:
         yield Entry(_failed(exc, "".join(heard.partial), step, state, senses))
         return
     yield Entry(_replied(done, heard, step, state, senses), waits=True)  # What follows is there at once, as a rule.
 
 
-@dataclass
-class _Heard:
-    """Hold what has come of a reply so far.
-
-    Attributes:
-        first_at: When the first piece came, unless it is the whole.
-    """
-
-    partial: list[str] = field(default_factory=list)
-    first_at: datetime | None = None
-
-
-def _replied(done: ReplyDone, heard: _Heard, step: CallModel, state: RunState, senses: Senses) -> ModelReplied:
+def _replied(done: ReplyDone, heard: Heard, step: CallModel, state: RunState, senses: Senses) -> ModelReplied:
     reply = done.reply
     clean = _but(
         reply,
@@ -80,7 +56,7 @@ def _replied(done: ReplyDone, heard: _Heard, step: CallModel, state: RunState, s
         reasoning=senses.redact(reply.reasoning),
         stop_detail=senses.redact(reply.stop_detail),
         raw=_without_secrets(reply.raw, senses),
-        usage=_priced(reply.usage, step.model, state),
+        usage=priced(reply.usage, step.model, state),
     )
     calls = tuple(_numbered(ask, step.iteration, index) for index, ask in enumerate(reply.calls, start=1))
     return ModelReplied(
@@ -89,20 +65,8 @@ def _replied(done: ReplyDone, heard: _Heard, step: CallModel, state: RunState, s
         reply=clean,
         calls=calls,
         first_at=heard.first_at,
-        sent=_noted(done.sent, step.model, state, senses),
+        sent=noted(done.sent, step.model, state, senses),
     )
-
-
-async def _reply(request: ModelRequest, model: str, state: RunState, senses: Senses, heard: _Heard) -> ReplyDone:
-    async with aclosing(senses.models(state, model).stream(request)) as chunks:
-        async for chunk in chunks:
-            if isinstance(chunk, ReplyDone):
-                return chunk
-            heard.first_at = heard.first_at or senses.clock.now()
-            if isinstance(chunk, TextDelta):
-                heard.partial.append(chunk.text)
-    msg = "the stream ended without its end"
-    raise ModelError(msg, fault=Fault.TRUNCATED)
 
 
 def _but(reply: ModelReply, **said: object) -> ModelReply:
@@ -117,22 +81,6 @@ def _without_secrets(raw: JsonValue, senses: Senses) -> JsonValue:
         return None
     text = json.dumps(raw, ensure_ascii=False)
     return raw if senses.redact(text) == text else None
-
-
-def _noted(sent: tuple[Sent, ...], model: str, state: RunState, senses: Senses) -> tuple[Sent, ...]:
-    """Return what was sent as it is kept: without secrets, and each wording once."""
-    return tuple(
-        Sent.model_validate_json(senses.redact(body.model_dump_json())) if body.wording else body
-        for body in said_once(sent, state.wordings.get(model))
-    )
-
-
-def _priced(usage: Usage, model: str, state: RunState) -> Usage:
-    """Return a count with its cost, at the price that the run began with; one that has a cost keeps it."""
-    price = next((pin.price for pin in state.request.pins if pin.name == model), None)
-    if usage.cost_usd is not None or price is None:
-        return usage
-    return Usage(**{**dict(usage), "cost_usd": cost_usd(price, usage)})
 
 
 def _failed(
@@ -154,8 +102,8 @@ def _failed(
         fault=known.fault,
         status=known.status,
         request_id=known.request_id,
-        usage=_priced(known.spent, step.model, state) if known.spent else None,
-        sent=_noted(known.sent, step.model, state, senses),
+        usage=priced(known.spent, step.model, state) if known.spent else None,
+        sent=noted(known.sent, step.model, state, senses),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kova_auto.core.errors import IllegalEventError
+from kova_auto.core.event import ModelReplied
 from kova_auto.core.ids import BlobHash, blob_hash
 from kova_auto.core.message import (
     AssistantMessage,
@@ -38,12 +39,17 @@ def conversation(state: RunState) -> tuple[Message, ...]:
 
 def _exchanges(state: RunState) -> Iterator[Message]:
     for reply in state.shown:
-        yield from _aside(state, reply.iteration)
-        yield AssistantMessage(text=reply.reply.text, calls=reply.calls, raw=reply.reply.raw)
-        for call in reply.calls:
-            if result := state.calls[call.id].result:
-                yield ToolMessage(call=call, status=result.status, parts=result.parts)
+        yield from exchange(state, reply)
     yield from _aside(state, state.iteration + 1)
+
+
+def exchange(state: RunState, reply: ModelReplied) -> Iterator[Message]:
+    """Yield what was told before a reply, the reply, and one result for each of its calls."""
+    yield from _aside(state, reply.iteration)
+    yield AssistantMessage(text=reply.reply.text, calls=reply.calls, raw=reply.reply.raw)
+    for call in reply.calls:
+        if result := state.calls[call.id].result:
+            yield ToolMessage(call=call, status=result.status, parts=result.parts)
 
 
 def _aside(state: RunState, iteration: int) -> Iterator[Message]:

@@ -25,6 +25,7 @@ from kova_auto.core.steps import (
     AwaitWorkspace,
     BeginAgain,
     CallModel,
+    Compact,
     Execute,
     Finish,
     Recover,
@@ -135,7 +136,7 @@ async def _ended(task: asyncio.Future[Advanced]) -> None:
         raise cancelled
 
 
-_AT_ONCE = (CallModel, Execute, AnswerForNobody, Refuse)
+_AT_ONCE = (CallModel, Compact, Execute, AnswerForNobody, Refuse)
 """Steps whose first fact takes at most a look into the journal, as writing it does: nothing else is waited for."""
 
 

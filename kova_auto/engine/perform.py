@@ -44,6 +44,7 @@ from kova_auto.core.steps import (
     AssembleContext,
     BeginAgain,
     CallModel,
+    Compact,
     EnterMode,
     Execute,
     Finish,
@@ -53,6 +54,7 @@ from kova_auto.core.steps import (
 from kova_auto.core.stop_reason import StopReason
 from kova_auto.core.tool import ProcessAnnounced, ToolOutput, WriteAnnounced
 from kova_auto.engine.asking import call_model
+from kova_auto.engine.compacting import compact
 from kova_auto.engine.consenting import answer_for_nobody, ask_person, overtaken, with_decision
 from kova_auto.engine.entry import Entries, Entry
 from kova_auto.engine.scene import facts_of, scene_of
@@ -61,7 +63,7 @@ from kova_auto.engine.world import Senses, World
 CUT_CALL = "(Your reply was cut off by the output limit, and this call with it. Do the same in smaller pieces.)"
 LASTING_RUNS = 3
 """So many runs in a row that end for want of a good key, or of money at the provider, let the schedule rest."""
-Enquiring = CallModel | Adjudicate | AskPerson | AnswerForNobody | Refuse
+Enquiring = CallModel | Compact | Adjudicate | AskPerson | AnswerForNobody | Refuse
 """Steps that only ask, judge or say something: whatever comes of them, nothing else has changed."""
 
 
@@ -89,6 +91,8 @@ def enquire(step: Enquiring, state: RunState, senses: Senses) -> Entries:
     match step:
         case CallModel():
             return call_model(step, state, senses)
+        case Compact():
+            return compact(step, state, senses)
         case Adjudicate():
             return _adjudicate(step, state, senses)
         case AskPerson():

@@ -22,6 +22,7 @@ from kova_auto.core.event import (
     CallAdjudicated,
     CallFinished,
     CallStarted,
+    CompactionFailed,
     Event,
     ModelCallFailed,
     ModelReplied,
@@ -30,7 +31,7 @@ from kova_auto.core.event import (
 from kova_auto.core.ids import CallId
 from kova_auto.core.message import ModelChunk, ModelRequest, ReplyDone
 from kova_auto.core.patience import INLINE_S
-from kova_auto.core.recording import Line, Pairing, Recording
+from kova_auto.core.recording import Folding, Line, Pairing, Recording
 from kova_auto.core.replay import End, Ending, Replay, Replayed, compared
 from kova_auto.core.run import apply
 from kova_auto.core.step import next_step
@@ -41,6 +42,7 @@ from kova_auto.core.steps import (
     AwaitUntil,
     BeginAgain,
     CallModel,
+    Compact,
     Execute,
     Finish,
     Refuse,
@@ -126,6 +128,7 @@ class Replaying:
         self._recording, self._senses, self._clock = recording, senses, clock
         self._lines, self._wait, self._unjudged = lines, wait, unjudged
         self._state, self._pairing = recording.begun, Pairing(recording.calls)
+        self._foldings = deque(recording.foldings)
         self._told_outside = False
         self._end: End | None = None
 
@@ -143,6 +146,8 @@ class Replaying:
                 self._assemble()
             case CallModel():
                 await self._ask(step)
+            case Compact():
+                await self._fold(step)
             case Adjudicate():
                 await self._judge(step)
             case AskPerson():
@@ -154,10 +159,8 @@ class Replaying:
                 self._bring(step.call_id)
             case AwaitUntil():
                 await self._rest(step.until)
-            case Finish():
-                self._finish(step)
-            case BeginAgain():
-                self._finish(step.end)
+            case Finish() | BeginAgain():
+                self._finish(step.end if isinstance(step, BeginAgain) else step)
             case _:
                 message = f"a replay leaves nothing half done, and came to {type(step).__name__}"
                 raise IllegalEventError(message)
@@ -204,6 +207,31 @@ class Replaying:
         wait = failure.retry_at - failure.at if failure.retry_at else None
         self._apply(line.asked.model_copy(update={"at": now - timedelta(seconds=line.took_s)}))
         self._apply(failure.model_copy(update={"at": now, "retry_at": now + wait if wait is not None else None}))
+
+    async def _fold(self, step: Compact) -> None:
+        """Let older iterations be folded as they were; a live model sums them up anew."""
+        if self._lines is None:
+            await self._enquire(step)
+            return
+        while self._foldings and self._foldings[0].answer.iteration < self._state.iteration:
+            self._foldings.popleft()  # Today there was no need for it.
+        if self._foldings and self._foldings[0].answer.iteration == self._state.iteration:
+            self._refold(self._foldings.popleft())
+        elif self._lines.next or self._foldings:
+            await self._enquire(replace(step, model=""))  # It was not needed then; what is said next is on record.
+        elif not self._hears_outside():
+            self._stop("the recording ends before the older iterations were folded")
+
+    def _refold(self, folding: Folding) -> None:
+        self._clock.skip(folding.idle_s)
+        if folding.asked:
+            self._apply(folding.asked.model_copy(update={"at": self._clock.now()}))
+        self._clock.skip(folding.took_s)
+        now, answer = self._clock.now(), folding.answer
+        if isinstance(answer, CompactionFailed):
+            wait = answer.retry_at - answer.at if answer.retry_at else None
+            answer = answer.model_copy(update={"retry_at": now + wait if wait is not None else None})
+        self._apply(answer.model_copy(update={"at": now}))
 
     async def _judge(self, step: Adjudicate) -> None:
         known = self._pairing.of(step.call_id)

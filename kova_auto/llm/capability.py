@@ -60,7 +60,7 @@ _GROUPS: Final = (
 def _table() -> Mapping[tuple[str, str], Capability]:
     return MappingProxyType(
         {
-            (provider, model): Capability(window=window, max_output=max_output)
+            (provider, model): Capability(window=window, max_output=max_output, trims=provider == _LOCAL)
             for provider, window, max_output, models in _GROUPS
             for model in models.split()
         }
@@ -77,7 +77,8 @@ def capability(provider: Provider, model: str) -> Capability:
     known = KNOWN.get((service, model)) or KNOWN.get((service, _DATE.sub("", model))) or _UNKNOWN
     if (said := provider.models.get(model)) is None:
         return known
-    return Capability(window=said.window or known.window, max_output=said.max_output or known.max_output)
+    told = {"window": said.window or known.window, "max_output": said.max_output or known.max_output}
+    return known.model_copy(update=told)
 
 
 def _service(provider: Provider) -> str:

@@ -17,7 +17,10 @@ from kova_auto.core.event import (
     CallAdjudicated,
     CallFinished,
     CallStarted,
+    CompactionFailed,
+    CompactionStarted,
     ContextAssembled,
+    ContextCompacted,
     Event,
     ModeEntered,
     ModelCallFailed,
@@ -28,10 +31,11 @@ from kova_auto.core.event import (
     RunRetried,
     StopRequested,
 )
+from kova_auto.core.fault import Fault
 from kova_auto.core.ids import CallId
 from kova_auto.core.job import Outcome
 from kova_auto.core.limits import running_s
-from kova_auto.core.message import ModelReply, ResultStatus, TextPart, ToolResult, told
+from kova_auto.core.message import ModelReply, ResultStatus, TextPart, ToolResult, Usage, told
 from kova_auto.core.retrying import BY_POLICY
 from kova_auto.core.run import RunState, apply, opened
 from kova_auto.core.step import next_step
@@ -45,6 +49,7 @@ from kova_auto.core.steps import (
     AwaitWorkspace,
     BeginAgain,
     CallModel,
+    Compact,
     EnterMode,
     Execute,
     Finish,
@@ -70,7 +75,14 @@ MOST_STEPS = 400
 SECOND = timedelta(seconds=1)
 READS, LISTS = call("read", path="a"), call("bash", command="ls")
 REPLIES = st.sampled_from(
-    [says("Hm.", READS), says("", READS, LISTS), says("More.", LISTS, LISTS, READS), says("So."), says(" ")]
+    [
+        says("Hm.", READS),
+        says("", READS, LISTS),
+        says("More.", LISTS, LISTS, READS),
+        says("Much.", READS, tokens=120_000),  # More than a request may have where nobody knows the window.
+        says("So."),
+        says(" "),
+    ]
 )
 RESULTS = st.sampled_from(
     [
@@ -106,7 +118,11 @@ def driven(request: RunRequested, draw: Draw) -> Iterator[Event]:
 def recorded(step: Step, state: RunState, now: datetime, draw: Draw) -> Iterator[Event]:
     """Yield the facts of one step, done by a worker that has just taken the run; nothing for a resting one."""
     if not isinstance(step, Resting):
-        died = bool(state.calling or (state.unsettled and state.unsettled.started and not state.unsettled.in_doubt))
+        died = bool(
+            state.calling
+            or state.compacting
+            or (state.unsettled and state.unsettled.started and not state.unsettled.in_doubt)
+        )
         yield RunAcquired(at=now, epoch=state.epoch + 1, worker="one", lease_broken=died)
     match step:
         case AwaitApproval() | AwaitUntil() | AwaitWorkspace() | Rest():
@@ -115,6 +131,8 @@ def recorded(step: Step, state: RunState, now: datetime, draw: Draw) -> Iterator
             yield ContextAssembled(at=now, system="Be brief.", prompt=(TextPart(text="Look."),), tools=())
         case CallModel(iteration):
             yield from _model(iteration, state, now, draw)
+        case Compact():
+            yield from _folding(step, state, now, draw)
         case Finish(outcome, answer, reason, partial):
             yield RunFinished(at=now, outcome=outcome, answer=answer, reason=reason, partial=partial)
         case BeginAgain(end, not_before):
@@ -140,9 +158,42 @@ def _model(iteration: int, state: RunState, now: datetime, draw: Draw) -> Iterat
     if reply:
         yield replied(iteration, reply, when=now)
         return
-    why = {"error": "ModelUnavailable", "message": "busy"}
+    why = {"error": "ModelUnavailable", "message": "busy", "fault": draw(st.sampled_from([None, Fault.OVERFLOW]))}
     later = draw(st.none() | st.just(now + timedelta(seconds=30)))
     yield ModelCallFailed(at=now, iteration=iteration, retryable=draw(st.booleans()), retry_at=later, **why)
+
+
+def _folding(step: Compact, state: RunState, now: datetime, draw: Draw) -> Iterator[Event]:
+    came_to = draw(st.sampled_from(["summary", "summary", "nothing", "later", "death"])) if step.model else "fresh"
+    if step.model:
+        yield CompactionStarted(
+            at=now,
+            iteration=state.iteration,
+            through=step.through,
+            model=step.model,
+            reason=step.reason,
+            tokens=step.tokens,
+            request_hash="hash",
+        )
+    if came_to in ("nothing", "later"):
+        later = now + timedelta(seconds=30) if came_to == "later" else None
+        why = {"error": "ModelUnavailable", "message": "busy", "fault": Fault.SERVER if later else None}
+        used = draw(st.none() | st.just(Usage(input_tokens=10)))
+        yield CompactionFailed(at=now, iteration=state.iteration, retry_at=later, usage=used, **why)
+    elif came_to != "death":
+        share = draw(st.sampled_from([0.2, 0.9]))
+        yield ContextCompacted(
+            at=now,
+            iteration=state.iteration,
+            through=step.through,
+            summary="It looked around.",
+            strategy="summary" if step.model else "fresh",
+            reason=step.reason,
+            tokens_before=step.tokens,
+            tokens_after=round(share * step.tokens),
+            model=step.model,
+            usage=Usage(input_tokens=10, output_tokens=3, cost_usd=0.002) if step.model else None,
+        )
 
 
 def _call(step: Judging, now: datetime, draw: Draw) -> Iterator[Event]:
