@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from kova_auto import __version__
 from kova_auto.app.bodies import Body, bodies_of
 from kova_auto.app.control import Answers, Placed
-from kova_auto.core.errors import JournalError
+from kova_auto.core.errors import JournalBusyError, JournalError
 from kova_auto.core.event import Event
 from kova_auto.core.ids import BlobHash
 from kova_auto.core.loop.values import LoopView
@@ -100,12 +100,15 @@ class Extract:
         return [placed.event for placed in self.facts]
 
 
-async def extract_of(answers: Answers, run: str, *, contents: bool = False, bodies: bool = False) -> Extract:
+async def extract_of(
+    answers: Answers, run: str, *, sizes: bool = False, contents: bool = False, bodies: bool = False
+) -> Extract:
     """Fetch a run.
 
     Args:
         answers: Of a service, or of the database.
         run: Its id, or the beginning of it.
+        sizes: Look how large the contents are that its facts point to.
         contents: Keep the contents that its facts point to.
         bodies: Write what was sent to providers again.
 
@@ -116,22 +119,28 @@ async def extract_of(answers: Answers, run: str, *, contents: bool = False, bodi
     facts = await answers.events(found.run_id, 0, 0)
     events = [placed.event for placed in facts]
     refs = blobs_in(events)
-    sizes, kept = dict[BlobHash, int](), dict[BlobHash, bytes]()
-    for key in dict.fromkeys(ref.hash for ref in refs):
-        try:
-            data = (await answers.blob(key)).data
-        except JournalError:  # It is not kept any more.
-            continue
-        sizes[key] = len(data)
-        if contents:
-            kept[key] = data
+    known, kept = dict[BlobHash, int](), dict[BlobHash, bytes]()
+    for key in dict.fromkeys(ref.hash for ref in refs if sizes or contents):
+        if (data := await _content(answers, key)) is not None:
+            known[key] = len(data)
+            kept |= {key: data} if contents else {}
     return Extract(
         facts=facts,
         state=fold(events),
-        blobs=tuple(ref.model_copy(update={"size": sizes.get(ref.hash)}) for ref in refs),
+        blobs=tuple(ref.model_copy(update={"size": known.get(ref.hash)}) for ref in refs),
         contents=kept,
         bodies=tuple([body async for body in bodies_of(answers, events)]) if bodies else (),
     )
+
+
+async def _content(answers: Answers, key: BlobHash) -> bytes | None:
+    """Return a content; None where it is not kept any more."""
+    try:
+        return (await answers.blob(key)).data
+    except JournalBusyError:  # It may be there.
+        raise
+    except JournalError:
+        return None
 
 
 def export_of(extract: Extract) -> Export:

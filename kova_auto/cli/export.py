@@ -71,7 +71,8 @@ def export(
     settings = settings_of(config)
 
     async def question(answers: Answers) -> Extract:
-        return await extract_of(answers, run, contents=blobs is not None, bodies=requests is not None)
+        whole = form is Format.JSON
+        return await extract_of(answers, run, sizes=whole, contents=blobs is not None, bodies=requests is not None)
 
     extract = ask(settings, question, kind="runs")
     text = _text(extract, form, settings.timezone, content=content)
