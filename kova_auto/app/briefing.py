@@ -28,7 +28,7 @@ from kova_auto.core.run import RunState
 from kova_auto.engine.conversation import conversation
 from kova_auto.engine.scene import rests_of
 from kova_auto.knowledge.instructions import own_instructions
-from kova_auto.knowledge.memory import global_memory, read_layer, workspace_memory
+from kova_auto.knowledge.memory import read_layer, workspace_memory
 from kova_auto.threads import aside
 from kova_auto.tools.attachments import attached
 from kova_auto.tools.ignore import Lister
@@ -51,6 +51,7 @@ class Briefings:
         lister: Lists directories.
         past: Knows what the job's earlier runs reported.
         home: Of the user, canonical.
+        memory: Where the user's own notes are, canonical.
         redact: Takes the secrets that are known out of text, before any of it is cut.
     """
 
@@ -58,6 +59,7 @@ class Briefings:
     lister: Lister
     past: Past
     home: Path
+    memory: Path
     redact: Callable[[str], str]
 
     async def of(self, state: RunState) -> Briefing:
@@ -90,6 +92,8 @@ class Briefings:
     async def _files(self, state: RunState, ground: Ground) -> Briefing:
         """Return what the prompt mentions, and what is attached to it."""
         paths, found = state.job.context.attachments, mentions(state.job.prompt)
+        if not (paths or found):
+            return NOTHING
         sight = Sight(self.roots, ground, policy_of_run(state), self.redact, state.tainted_by)
         # What is attached is what lies there, whatever the run has in a workspace of its own.
         near = replace(ground, workspace=state.job.workspace, read_roots=(*ground.read_roots, ground.job_dir))
@@ -99,19 +103,16 @@ class Briefings:
 
     def _memory(self, state: RunState) -> Briefing:
         workspace = Path(state.request.workspace)
-        directories = {
-            Layer.WORKSPACE: workspace_memory(workspace),
-            Layer.GLOBAL: global_memory(self.home).resolve(),
-        }
+        directories = {Layer.WORKSPACE: workspace_memory(workspace), Layer.GLOBAL: self.memory}
         named = {directories[layer]: layer for layer in Layer if layer in state.job.context.memory}
-        if not named:
-            return NOTHING
         notes: list[Note] = []
         unread: list[str] = []
         for directory, layer in named.items():  # A workspace may be the home: its memory is read once.
             found, notices = read_layer(directory, layer)
             notes += (replace(note, text=self.redact(note.text)) for note in found)
             unread += notices
+        if not (notes or unread):
+            return NOTHING
         return recalled(notes, unread, may_write=_may_remember(policy_of_run(state), workspace))
 
     def _instructions(self, ground: Ground) -> Briefing:

@@ -48,6 +48,7 @@ from kova_auto.delivery.parcel import Books
 from kova_auto.engine.bells import Bells
 from kova_auto.engine.service import Engine
 from kova_auto.engine.world import World
+from kova_auto.knowledge.memory import global_memory
 from kova_auto.net.exchange import GuardedExchange
 from kova_auto.net.notifier import AppriseNotifier
 from kova_auto.scheduling.book import JobBook
@@ -129,7 +130,9 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
     permissions = permissions_of(settings, environ)
     pinning, loader = Pinning(providers, server), _loader(settings, vault)
     opening = Opening(clock, pinning, past, copies, permissions, loader, vault.learn)
-    briefings = Briefings(tooling.roots, tooling.lister, past, places.home, vault.redact)
+    briefings = Briefings(
+        tooling.roots, tooling.lister, past, places.home, global_memory(places.home).resolve(), vault.redact
+    )
     world = _world(
         store, vault, tooling, clock=clock, models=models, opening=opening, briefings=briefings, worker=worker
     )
