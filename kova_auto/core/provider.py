@@ -92,6 +92,7 @@ class Dialect(Value):
         user_after_tools: A user message may follow a tool result directly.
         keeps_ids: It takes every id of a tool call back that it, or another, has given.
         cache_marks: It wants to be told up to where a prompt is worth keeping in its cache.
+        marks: Beginnings of the names of models to which Chat Completions, too, sends such marks.
         cache_key: It wants to be told which requests begin alike, so that one of its machines gets them all.
         echo: Fields of its replies that it wants back unchanged; all others are left out of the next request.
     """
@@ -102,6 +103,7 @@ class Dialect(Value):
     user_after_tools: bool = True
     keeps_ids: bool = True
     cache_marks: bool = True
+    marks: tuple[str, ...] = ()
     cache_key: bool = False
     echo: tuple[str, ...] = ("reasoning_details", "extra_content")
 
@@ -230,6 +232,7 @@ _OPENAI = Dialect(max_tokens_key="max_completion_tokens", cache_key=True)
 _STRICT = Dialect(max_tokens_key="max_completion_tokens", echo=())
 _MISTRAL = Dialect(stream_usage=False, user_after_tools=False, keeps_ids=False, echo=())
 _THINKS_BACK = Dialect(echo=("reasoning_content",))
+_ROUTED = Dialect(marks=("anthropic/",))  # What it hands on to Anthropic is cached as far as it is marked.
 _PLAIN = Dialect()
 
 _CLAUDE: Final = Provider(
@@ -242,7 +245,7 @@ _CLAUDE: Final = Provider(
 )
 _HOSTED: Final = (
     ("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", "", _OPENAI),
-    ("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "openrouter/auto", _PLAIN),
+    ("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "openrouter/auto", _ROUTED),
     ("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", "", _STRICT),
     ("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", "mistral-large-latest", _MISTRAL),
     ("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", "deepseek-flash", _THINKS_BACK),

@@ -289,6 +289,44 @@ def test_whatever_happened_the_history_is_one_that_servers_accept(
     assert not waiting
 
 
+def test_marks_are_sent_to_the_models_whose_own_protocol_wants_them() -> None:
+    mark = {"cache_control": {"type": "ephemeral"}}
+    said: list[Message] = [
+        PROMPT,
+        reply_with(READ),
+        result(READ, "a"),
+        reply_with(GREP),
+        result(GREP, "b"),
+        user("And now?"),
+    ]
+    router = dialect(marks=["m-"])
+    messages = json.loads(json.dumps(encode(router, asks(*said))["messages"]))
+
+    assert [message["role"] for message in messages] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "tool",
+        "user",
+    ]
+    assert [at for at, message in enumerate(messages) if "cache_control" in json.dumps(message)] == [0, 1, 3, 6]
+    assert messages[0]["content"] == [{"type": "text", "text": "Be brief.", **mark}]
+    assert messages[5]["content"] == [{"type": "text", "text": "b"}]
+    assert "cache_control" not in json.dumps(encode(PROVIDER, asks(*said)))
+
+
+def test_but_for_the_marks_each_request_begins_with_the_one_before() -> None:
+    said: list[Message] = [PROMPT, reply_with(READ), result(READ, "a"), reply_with(GREP), result(GREP, "b")]
+    router = dialect(marks=["m-"])
+    bodies = [json.dumps(encode(router, asks(*said[:count]))["messages"]) for count in (1, 3, 5)]
+    plain = [body.replace(', "cache_control": {"type": "ephemeral"}', "") for body in bodies]
+
+    assert plain[1].startswith(plain[0][:-1])
+    assert plain[2].startswith(plain[1][:-1])
+
+
 def test_only_who_wants_it_is_told_which_requests_begin_alike() -> None:
     request = asks(PROMPT).model_copy(update={"cache_key": "nightly"})
     long = request.model_copy(update={"cache_key": "n" * 65})

@@ -27,6 +27,7 @@ from kova_auto.core.message import (
 from kova_auto.core.provider import Provider
 from kova_auto.llm.history import GONE, IMAGES_OF, cache_key, told_text, wire_ids, wire_name
 from kova_auto.llm.openai_chat.echo import given_back
+from kova_auto.llm.openai_chat.marks import marked
 
 Body = dict[str, JsonValue]
 
@@ -37,11 +38,10 @@ _GOOD_ID: Final = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
 def encode(provider: Provider, request: ModelRequest) -> Body:
     """Return the body of a streaming request."""
     dialect = provider.dialect
-    body: Body = {
-        "model": request.model,
-        "messages": list[JsonValue](_History(provider, request).messages()),
-        "stream": True,
-    }
+    messages = _History(provider, request).messages()
+    if request.model.startswith(dialect.marks):
+        messages = marked(messages)
+    body: Body = {"model": request.model, "messages": list[JsonValue](messages), "stream": True}
     if dialect.stream_usage:
         body["stream_options"] = {"include_usage": True}
     if request.tools:
