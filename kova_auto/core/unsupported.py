@@ -4,24 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kova_auto.core.approval.levels import Mode
 from kova_auto.core.job import JobFile
 
 
 def unsupported(job: JobFile) -> Iterator[tuple[str, str]]:
     """Yield each such key with what it may be today."""
-    yield from _modes(job)
-    yield from _extras(job)
-
-
-def _modes(job: JobFile) -> Iterator[tuple[str, str]]:
-    if job.mode is Mode.GOAL:
-        yield "mode", 'today it may be "agent", "plan" or "ask"'
-    if job.goal.criteria:
-        yield "goal.criteria", "leave it out"
-
-
-def _extras(job: JobFile) -> Iterator[tuple[str, str]]:
     present = {
         "output.schema": job.output.schema_file,
         "output.checks": job.output.checks,

@@ -13,7 +13,8 @@ OBEYED: Mapping[str, object] = {
     "prompt": "Look.",
     "model": ["openai/gpt-5", "auto"],
     "script": "a.script.toml",
-    "mode": "plan",
+    "mode": "goal",
+    "goal": {"criteria": ["it is green", {"command": "true"}], "turns": 5},
     "automation": "full",
     "isolation": "worktree",
     "schedule": {"cron": "0 7 * * *", "timezone": "Europe/Berlin"},
@@ -65,8 +66,6 @@ def test_a_default_that_is_written_out_is_not_named() -> None:
 @pytest.mark.parametrize(
     ("key", "fields"),
     [
-        ("mode", {"mode": "goal"}),
-        ("goal.criteria", {"goal": {"criteria": ["it is green"]}}),
         ("output.schema", {"output": {"schema": "a.json"}}),
         ("output.checks", {"output": {"checks": ["true"]}}),
         ("agents.allow", {"agents": {"allow": ["explorer"]}}),

@@ -22,12 +22,10 @@ MODELS = [("docs/jobs.md", JobFile), ("docs/settings.md", SettingsFile)]
 # One job that asks for everything that this version refuses.
 EVERYTHING = """
 prompt = "Look around."
-mode = "goal"
 isolation = "worktree"
 permissions = { allow_mcp_tools = ["x"] }
 approval = { on_unreachable = "keep", questions = "suspend" }
 output = { schema = "schema.json", checks = ["true"] }
-goal = { criteria = ["done"] }
 agents = { allow = ["x"] }
 mcp = { servers = ["x"] }
 context = { memory = ["job"], skills = ["x"], attachments = ["x"] }
