@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from kova_auto.core.context.briefing import NOTHING, Briefing
 from kova_auto.core.context.digest import Digest
-from kova_auto.core.context.memory import Note, chosen, injected
+from kova_auto.core.context.memory import Note, chosen, in_order, injected
+from kova_auto.core.context.stamp import untrusted
 from kova_auto.core.source import Source, SourceKind
 
 EARLIER = "earlier runs of this job"
@@ -24,7 +25,10 @@ def recalled(notes: Sequence[Note], unread: Sequence[str], *, may_write: bool) -
     whole = {note.label: note.text.strip() for note in notes}
     sources = [_source(note.label, len(note.text), cut=note.text != whole[note.label]) for note in shown]
     sources += [_source(note.label, 0, cut=True) for note in omitted]
-    return Briefing(memory=injected(notes, may_write=may_write), sources=tuple(sources), remarks=tuple(unread))
+    told = injected(notes, may_write=may_write)
+    labels = {note.label for note in shown}
+    taints = untrusted(note for note in in_order(notes) if note.label in labels)  # whole: a stamp may be cut out
+    return Briefing(memory=told, sources=tuple(sources), remarks=tuple(unread), taints=taints)
 
 
 def recounted(digest: Digest) -> Briefing:

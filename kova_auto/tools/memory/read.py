@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from kova_auto.core.approval.levels import Effect, Verdict
 from kova_auto.core.context.memory import Layer, Note, in_order, wrong_name
+from kova_auto.core.context.stamp import untrusted
 from kova_auto.core.errors import ToolFailedError
 from kova_auto.core.message import ResultStatus, ToolCall, ToolResult, told
 from kova_auto.core.run import CallState
@@ -64,7 +65,8 @@ class MemoryReadTool:
         note = next((note for note in notes if note.name == args.file), None)
         if note is None:
             raise ToolFailedError(_missing(layer, args.file, notes, notices))
-        yield ToolOutput(told(ResultStatus.OK, note.text or "[the note is empty]"))
+        result = told(ResultStatus.OK, note.text or "[the note is empty]")
+        yield ToolOutput(result.model_copy(update={"taints": untrusted((note,))}))
 
     async def recover(self, call: CallState, scene: Scene) -> ToolResult | None:
         """Say nothing: it can be read again."""

@@ -7,6 +7,7 @@ import asyncio
 from pydantic import BaseModel, Field
 
 from kova_auto.core.approval.levels import Effect, Verdict
+from kova_auto.core.context.stamp import untrusted
 from kova_auto.core.message import ResultStatus, ToolCall, ToolResult, told
 from kova_auto.core.run import CallState
 from kova_auto.core.tool import CallFacts, Scene, ToolOutput, ToolRun
@@ -55,7 +56,8 @@ class MemorySearchTool:
         """Search."""
         del verdict  # searching is the same at every level
         found, notices = await asyncio.to_thread(self._searched, args, scene)
-        yield ToolOutput(told(ResultStatus.OK, "\n".join([*hit_lines(found, args.query), *notices])))
+        result = told(ResultStatus.OK, "\n".join([*hit_lines(found, args.query), *notices]))
+        yield ToolOutput(result.model_copy(update={"taints": untrusted(hit.note for hit in found.found)}))
 
     def _searched(self, args: MemorySearchArguments, scene: Scene) -> tuple[Hits, list[str]]:
         notes, notices = self._shelf.notes(layers_of(scene), scene.workspace)

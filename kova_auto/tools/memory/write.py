@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -11,6 +10,7 @@ from pydantic import BaseModel, Field
 from kova_auto.core.approval.levels import Effect, Verdict
 from kova_auto.core.consent import Target as Overwritten
 from kova_auto.core.context.memory import MAIN_NOTE, MAX_NOTE_BYTES, Layer
+from kova_auto.core.context.stamp import stamp
 from kova_auto.core.context.versions import Source
 from kova_auto.core.errors import ToolFailedError
 from kova_auto.core.message import ResultStatus, TextPart, ToolCall, ToolResult
@@ -24,7 +24,6 @@ from kova_auto.tools.memory.shelf import Shelf, layer_named, layers_of
 from kova_auto.tools.roots import Ground
 
 _MAX_CONTENT = 20_000
-_MAX_SOURCE = 300
 
 
 class MemoryWriteArguments(Value):
@@ -119,18 +118,11 @@ def _after(args: MemoryWriteArguments, found: Content | None, scene: Scene) -> b
     except UnicodeEncodeError as exc:
         message = f"content holds half a character at position {exc.start}; nothing was written"
         raise ToolFailedError(message) from exc
-    added = f"{_comment(scene)}\n".encode() + content + b"\n"
+    added = f"{stamp(scene.now, scene.run_id, scene.tainted_by)}\n".encode() + content + b"\n"
     before = found.data if found and args.mode == "append" else b""
     after = before.rstrip(b"\n") + b"\n\n" + added if before.strip() else added
     note_text(after, f"{args.scope}/{args.file}")
     return after
-
-
-def _comment(scene: Scene) -> str:
-    """Return what says in a note when something was kept, by which run, and whose words that may be."""
-    read = f", which had read {scene.tainted_by[:_MAX_SOURCE]}" if scene.tainted_by else ""
-    said = f"{scene.now.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ} run {scene.run_id}{read}"
-    return f"<!-- {' '.join(said.split()).replace('--', '- -').replace('>', '%3E')} -->"
 
 
 def _said(args: MemoryWriteArguments, found: Content | None, after: bytes) -> str:

@@ -6,7 +6,10 @@ from kova_auto.core.context.briefing import NOTHING, Briefing
 from kova_auto.core.context.digest import NO_DIGEST, Digest
 from kova_auto.core.context.memory import SHOWN_PER_NOTE, Layer, Note
 from kova_auto.core.context.recall import recalled, recounted
+from kova_auto.core.context.stamp import stamp
+from kova_auto.core.ids import RunId
 from kova_auto.core.source import Source, SourceKind
+from tests.support import at
 
 MAIN = Note(Layer.WORKSPACE, "MEMORY.md", "The tests run with make check.\n")
 LONG = [Note(Layer.GLOBAL, f"{name}.md", name * 9_000) for name in "abc"]
@@ -37,6 +40,16 @@ def test_a_note_that_cannot_be_read_is_said_behind_the_prompt() -> None:
 def test_only_a_run_that_may_write_notes_is_told_how() -> None:
     assert "memory_write" in recalled([MAIN], [], may_write=True).memory
     assert "memory_write" not in recalled([MAIN], [], may_write=False).memory
+
+
+def test_a_note_of_a_tainted_run_taints_the_run_that_is_shown_it_whatever_of_it_is_cut() -> None:
+    kept = f"{stamp(at('06:00:00'), RunId('look@1'), 'a page of x.org')}\n"
+    cut = Note(Layer.WORKSPACE, "MEMORY.md", f"{'x' * 9_000}\n{kept}{'x' * 9_000}")
+    daily = Note(Layer.WORKSPACE, "daily/x.md", kept)
+
+    taints = "the note workspace/MEMORY.md, kept after reading a page of x.org"
+    assert recalled([MAIN, daily], [], may_write=True).taints == ""
+    assert recalled([cut], [], may_write=True).taints == taints
 
 
 def test_nothing_to_remember_is_nothing() -> None:
