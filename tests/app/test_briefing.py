@@ -12,7 +12,7 @@ from kova_auto.app.serving import drive_one
 from kova_auto.core.event import ContextAssembled
 from kova_auto.core.ids import JobName, RunId, blob_hash, requested_run_id
 from kova_auto.core.job import Outcome
-from kova_auto.core.message import TextPart
+from kova_auto.core.message import ImagePart, TextPart
 from kova_auto.core.state import RunState
 from tests.app.houses import Home, id_of
 from tests.support import at
@@ -243,3 +243,16 @@ async def test_a_run_that_continues_one_that_is_gone_is_blocked(home: Home) -> N
     assert ended
     assert ended.outcome is Outcome.BLOCKED
     assert ended.reason == "run look@never, which this one continues, is not on record any more"
+
+
+async def test_an_image_that_is_mentioned_is_kept_with_the_run(home: Home) -> None:
+    png = b"\x89PNG\r\n\x1a\n" + bytes(20)
+    home.job("look")
+    (home.jobs / "look.toml").write_text((home.jobs / "look.toml").read_text().replace("Look.", "Look at @a.png."))
+    (home.workspace / "a.png").write_bytes(png)
+    async with home.house() as house:
+        context = await context_of(home, house)
+        kept = await house.store.journal.blob(blob_hash(png))
+
+    assert context.prompt[-1] == ImagePart(blob=blob_hash(png), media_type="image/png")
+    assert kept == png
