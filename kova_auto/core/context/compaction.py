@@ -138,7 +138,9 @@ def _first_kept(state: RunState, room: _Room, reason: str) -> int:
         start = place
     while 0 < start < len(shown) and _is_unfinished(shown[start - 1]):
         start -= 1
-    return len(shown) if reason == "overflow" and start == 0 else start
+    if start == 0 and shown:  # It does not fit, as a provider says who counts what we do not see.
+        return len(shown) - 1 or (1 if reason == "overflow" else 0)
+    return start
 
 
 def _is_unfinished(reply: ModelReplied) -> bool:

@@ -37,7 +37,7 @@ class OnRecord:
     Attributes:
         text: As it is said where it was lost.
         needles: It was kept where the summary holds each of them.
-        is_path: The needles are paths: not a part of a longer one.
+        is_path: They are ways to write one path: any of them will do, and no part of a longer one.
     """
 
     text: str
@@ -47,7 +47,7 @@ class OnRecord:
     def is_in(self, summary: str) -> bool:
         """Say whether a text holds it; how it is spaced, and its capitals, do not count."""
         if self.is_path:
-            return all(re.search(rf"(?<![\w./-]){re.escape(path)}(?![\w/-])", summary) for path in self.needles)
+            return any(re.search(rf"(?<![\w./-]){re.escape(path)}(?![\w/-])", summary) for path in self.needles)
         said = _plain(summary)
         return all(_plain(needle) in said for needle in self.needles)
 
@@ -136,7 +136,7 @@ def _read(state: RunState, calls: Sequence[CallState]) -> Iterator[OnRecord]:
 
 def _file(how: str, path: str, state: RunState) -> OnRecord:
     short = path.removeprefix(f"{state.request.workspace.rstrip('/')}/")
-    return OnRecord(_line(f"{how}: {short}", 2 * _LINE), (short,), is_path=True)
+    return OnRecord(_line(f"{how}: {short}", 2 * _LINE), (short, path), is_path=True)
 
 
 def _plain(text: str) -> str:
