@@ -11,7 +11,7 @@ from kova_auto import __version__
 from kova_auto.app.bodies import Body, bodies_of
 from kova_auto.app.control import Answers, Placed
 from kova_auto.core.errors import JournalBusyError, JournalError
-from kova_auto.core.event import Event
+from kova_auto.core.event import Event, ModelCallStarted
 from kova_auto.core.ids import BlobHash
 from kova_auto.core.loop.values import LoopView
 from kova_auto.core.loop.view import loop_view
@@ -33,6 +33,7 @@ class SentBody(Value):
 
     Attributes:
         seq: Position of the fact that announces the call.
+        iteration: Of the reply that is asked for; for a summary, of the last one before it.
         number: Which of that call's bodies it is, from 1.
         hash: SHA-256 of what was sent; None where that is not on record.
         exact: Whether it was written again to the byte; None where nobody has tried, or nobody can know.
@@ -42,6 +43,7 @@ class SentBody(Value):
     seq: int
     attempt: int
     iteration: int
+    purpose: Literal["reply", "summary"]
     model: str
     number: int
     hash: BlobHash | None
@@ -183,6 +185,7 @@ def _written_again(body: Body) -> SentBody:
         seq=body.asked.seq,
         attempt=body.asked.attempt,
         iteration=body.asked.fact.iteration,
+        purpose="reply" if isinstance(body.asked.fact, ModelCallStarted) else "summary",
         model=body.asked.fact.model,
         number=body.number,
         hash=sent.hash if sent else None,

@@ -5,14 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kova_auto.core.event import Event, ModelCallFailed, ModelCallStarted, ModelReplied, RunRequested
+from kova_auto.core.event import (
+    CompactionFailed,
+    CompactionStarted,
+    ContextCompacted,
+    Event,
+    ModelCallFailed,
+    ModelCallStarted,
+    ModelReplied,
+    RunRequested,
+)
 from kova_auto.core.ids import BlobHash
 from kova_auto.core.message import ModelRequest
 from kova_auto.core.run import apply, fold, opened
 from kova_auto.core.state import RunState
-from kova_auto.core.steps import CallModel
+from kova_auto.core.steps import CallModel, Compact
 from kova_auto.core.wording import Sent, Wording, newest
 from kova_auto.engine.conversation import images_of, request_hash, request_of
+from kova_auto.engine.folding import summary_request
+
+Announced = ModelCallStarted | CompactionStarted
+Answered = ModelReplied | ModelCallFailed | CompactionFailed | ContextCompacted
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +35,7 @@ class Asked:
     Attributes:
         seq: Position of the fact that announces it.
         attempt: Of the run.
+        fact: It asks for a reply, or for a summary of older ones.
         request: In our own form, without the content of images.
         bodies: What was sent, each with its wording; empty where nothing was, or nobody knows.
         wording: Of the model's requests at that time, where any of the run's is known.
@@ -30,7 +44,7 @@ class Asked:
 
     seq: int
     attempt: int
-    fact: ModelCallStarted
+    fact: Announced
     request: ModelRequest
     bodies: tuple[Sent, ...] = ()
     wording: Wording | None = None
@@ -52,12 +66,12 @@ def retold(events: Sequence[Event]) -> Iterator[Asked]:
     asked: Asked | None = None
     for seq, event, before in _states(events):
         match event:
-            case ModelCallStarted():
+            case ModelCallStarted() | CompactionStarted():
                 if asked:
                     yield asked
                 wording = before.wordings.get(event.model) or later.get(event.model)
                 asked = Asked(seq, before.attempt, event, _request(before, event), wording=wording)
-            case ModelReplied() | ModelCallFailed() if asked:
+            case ModelReplied() | ModelCallFailed() | CompactionFailed() | ContextCompacted() if asked:
                 bodies = _with_wordings(event.sent, before.wordings.get(asked.fact.model))
                 yield replace(asked, bodies=bodies, is_lost=False)
                 asked = None
@@ -82,9 +96,24 @@ def _states(events: Sequence[Event]) -> Iterator[tuple[int, Event, RunState]]:
         state = apply(state, event)
 
 
-def _request(before: RunState, event: ModelCallStarted) -> ModelRequest:
+def _request(before: RunState, event: Announced) -> ModelRequest:
+    if isinstance(event, CompactionStarted):
+        return summary_request(before, _summing(event), {})
     step = CallModel(event.iteration, event.model, event.max_output_tokens)
     return request_of(before, step, {}, event.asides)
+
+
+def _summing(event: CompactionStarted) -> Compact:
+    return Compact(
+        through=event.through,
+        reason=event.reason,
+        tokens=event.tokens,
+        model=event.model,
+        words=event.words,
+        shown_from=event.shown_from,
+        trimmed=event.trimmed,
+        max_output_tokens=event.max_output_tokens,
+    )
 
 
 def _with_wordings(sent: Sequence[Sent], known: Wording | None) -> tuple[Sent, ...]:
@@ -100,8 +129,8 @@ def _first_wordings(events: Sequence[Event]) -> Mapping[str, Wording]:
     found: dict[str, Wording] = {}
     model = ""
     for event in events:
-        if isinstance(event, ModelCallStarted):
+        if isinstance(event, ModelCallStarted | CompactionStarted):
             model = event.model
-        elif isinstance(event, ModelReplied | ModelCallFailed) and model not in found:
+        elif isinstance(event, Answered) and model not in found:
             found |= newest({}, model, event.sent[:1])
     return found

@@ -11,7 +11,7 @@ import pytest
 
 from kova_auto.app.bodies import Body, bodies_of
 from kova_auto.app.house import House
-from kova_auto.core.event import ModelCallStarted
+from kova_auto.core.event import CompactionStarted, ModelCallStarted
 from kova_auto.core.ids import RunId, blob_hash
 from kova_auto.engine.retelling import retold
 from tests.app.houses import Home, id_of
@@ -105,6 +105,26 @@ async def test_what_a_server_refused_is_left_out_where_it_was_left_out(home: Hom
     assert [b'"seed"' in request.raw for request in requests] == [True, True, True]
     assert [(body.asked.fact.iteration, body.number) for body in bodies] == [(1, 1), (1, 2), (2, 1)]
     assert all(body.is_exact for body in bodies)
+
+
+@each_tongue
+async def test_what_a_model_was_asked_to_sum_up_and_what_followed_are_said_again(home: Home, tongue: Tongue) -> None:
+    home.workspace.mkdir()
+    names = [f"part{number}.txt" for number in range(4)]
+    for name in names:
+        (home.workspace / name).write_text(f"{name} says nothing of note.\n" * 400)
+    looks = [streams(tongue.calls(reads(name, f"call_{name}"))) for name in names]
+    full = refuses(400, {"error": {"message": "prompt is too long", "code": "context_length_exceeded"}})
+    answers = [*looks, full, streams(tongue.says("Four parts were read.")), streams(tongue.says("On."))]
+    window = "[providers.here.models.m-1]\nwindow = 100_000\n"
+    requests, bodies = await asked(home, tongue, *answers, extra=window)
+
+    assert same(requests, bodies)
+    assert [body.is_exact for body in bodies] == [True] * 7
+    assert [isinstance(body.asked.fact, CompactionStarted) for body in bodies] == [False] * 5 + [True, False]
+    assert all(body.asked.is_same for body in bodies)
+    assert b"Four parts were read." in requests[-1].raw
+    assert len(requests[-1].raw) < len(requests[-3].raw)
 
 
 @each_tongue
