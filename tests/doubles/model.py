@@ -95,6 +95,37 @@ class ScriptedModel:
         """Do nothing: nothing is open."""
 
 
+class Turns:
+    """Say lines in their order, whatever is asked; where there is None instead of one, be stuck until cut off.
+
+    Attributes:
+        requests: What it was asked, oldest first.
+        stuck: Set while it is.
+    """
+
+    key_refused = False
+
+    def __init__(self, *lines: Line | None) -> None:
+        self.requests: list[ModelRequest] = []
+        self.stuck = asyncio.Event()
+        self._lines = [*lines]
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelChunk, None]:
+        """Yield the next line."""
+        self.requests.append(request)
+        line = self._lines.pop(0)
+        if line is None:
+            self.stuck.set()
+            await asyncio.Event().wait()
+        if isinstance(line, Failure):
+            raise line.error
+        if line:
+            yield ReplyDone(reply=line)
+
+    async def aclose(self) -> None:
+        """Do nothing: nothing is open."""
+
+
 class Endless:
     """Say a word and never come to an end."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from kova_auto.core.context.compaction import given_up
 from kova_auto.core.context.shorten import without_middle
 from kova_auto.core.state import RunState
 from kova_auto.core.steps import Compact
@@ -69,7 +70,7 @@ def instruction(state: RunState, step: Compact) -> str:
             ASK.format(words=step.words),
             _AGAIN if state.compactions else "",
             _PARTIAL if step.trimmed else "",
-            _SHORTER if any(failed.iteration == state.iteration for failed in state.unsummed) else "",
+            _SHORTER if given_up(state) else "",
         ]
     )
 
