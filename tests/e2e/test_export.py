@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kova_auto.core.ids import blob_hash
-from tests.e2e.scenes import READS, WRITES, Scene
+from tests.e2e.scenes import READS, WRITES, Scene, endpoint, receiving
 
 
 @pytest.fixture
@@ -99,3 +99,20 @@ def _spans(text: str) -> list[dict[str, str]]:
     (scope,) = resource["scopeSpans"]
     spans: list[dict[str, str]] = scope["spans"]
     return spans
+
+
+def test_who_was_told_of_a_run_finds_the_same_run_here(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.scripted("look", READS, '[[notify]]\nendpoint = "ci"\n')
+    scene.secret()
+    with receiving() as receiver:
+        scene.settings(endpoint(receiver.url))
+        scene.run("run", "look")
+    (told,) = receiver.received
+    run_id = json.loads(told.body)["data"]["run_id"]
+
+    assert [row["run_id"] for row in json.loads(scene.run("runs", "list", "--json").stdout)] == [run_id]
+    whole = json.loads(scene.run("runs", "export", run_id).stdout)
+    assert (whole["run"]["run_id"], whole["answer"]) == (run_id, "It says: first line")
+    assert [row["status"] for row in whole["deliveries"]] == ["delivered"]
+    assert "run_finished" in [placed["event"]["kind"] for placed in whole["facts"]]
