@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from pydantic import BaseModel, ConfigDict
 
 
@@ -9,3 +11,19 @@ class Value(BaseModel):
     """Be compared by content, never changed, and refuse a key that nobody declared."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def but(self, **changes: object) -> Self:
+        """Return a copy with some fields changed, unchecked: what `model_copy` does, in a tenth of its time."""
+        kind, said = type(self), self.__dict__
+        fields = kind.model_fields
+        if unknown := changes.keys() - fields.keys():
+            msg = f"{kind.__name__} has no field {', '.join(sorted(unknown))}"
+            raise TypeError(msg)
+        if len(said) > len(fields):  # What was worked out of these values is not taken over.
+            said = {name: said[name] for name in fields}
+        copy = kind.__new__(kind)
+        object.__setattr__(copy, "__dict__", {**said, **changes})
+        object.__setattr__(copy, "__pydantic_fields_set__", self.__pydantic_fields_set__ | changes.keys())
+        object.__setattr__(copy, "__pydantic_extra__", None)
+        object.__setattr__(copy, "__pydantic_private__", None)
+        return copy

@@ -66,7 +66,7 @@ def said_once(sent: Sequence[Sent], known: Wording | None) -> tuple[Sent, ...]:
     """
     told = list[Sent]()
     for body in sent:
-        told.append(body.model_copy(update={"wording": None}) if body.wording == known else body)
+        told.append(body.but(wording=None) if body.wording == known else body)
         known = body.wording
     return tuple(told)
 

@@ -72,7 +72,7 @@ def _replied(done: ReplyDone, heard: Heard, step: CallModel, state: RunState, se
 def _but(reply: ModelReply, **said: object) -> ModelReply:
     """Return a reply with these values; the same one where it has them already, as most have."""
     changed = {name: value for name, value in said.items() if value != getattr(reply, name)}
-    return reply.model_copy(update=changed) if changed else reply
+    return reply.but(**changed) if changed else reply
 
 
 def _without_secrets(raw: JsonValue, senses: Senses) -> JsonValue:

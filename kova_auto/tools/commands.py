@@ -290,6 +290,8 @@ class Commands:
     async def clear(self, scene: Scene) -> None:
         """End what an earlier process left of a run's commands of which no fact tells. Safe to call twice."""
         dirs = self.dirs(scene.run_id)
+        if not dirs.are_there():  # To be told so by a thread would take longer than to ask.
+            return
         for call, leader in await asyncio.to_thread(lambda: tuple(dirs.led())):
             await kill_leftovers(leader, dirs.token(call))
             await asyncio.to_thread(self._settle_noted, dirs, call)

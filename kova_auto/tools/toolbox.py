@@ -197,8 +197,7 @@ class LocalToolbox:
         """Take the secrets out of what is shown and of what was left out; images pass."""
         result, blobs = output.result, list(output.blobs)
         parts = tuple(
-            part.model_copy(update={"text": self._redact(part.text)}) if isinstance(part, TextPart) else part
-            for part in result.parts
+            part.but(text=self._redact(part.text)) if isinstance(part, TextPart) else part for part in result.parts
         )
         rest = result.rest
         for index, blob in enumerate(blobs):
@@ -206,7 +205,7 @@ class LocalToolbox:
                 blobs[index] = self._redact(blob.decode(errors="replace")).encode(errors="replace")
                 rest = blob_hash(blobs[index])
         judged = self._judged(result)
-        return ToolOutput(result.model_copy(update={"parts": parts, "rest": rest, "judged": judged}), tuple(blobs))
+        return ToolOutput(result.but(parts=parts, rest=rest, judged=judged), tuple(blobs))
 
     def _judged(self, result: ToolResult) -> tuple[CriterionResult, ...] | None:
         """Return what criteria came to, without the secrets that a command printed."""
