@@ -210,7 +210,7 @@ def _world(
         learn=lambda state: vault.learn(state.job.env.values()),
         redact=vault.redact,
         zone=lambda state: opening.past.zone(state.job),
-        hindrance=lambda state: unproven(tooling.sandbox, policy_of_run(state)),
+        hindrance=lambda state: unproven(tooling.sandbox, policy_of_run(state), state.job),
         prepare=opening.copies.prepare,
         brief=briefings.of,
         tidy=opening.copies.tidy,

@@ -41,7 +41,7 @@ async def of_job(
         chain = await pinning.chain(job, now)
     except ConfigError as exc:
         chain = Chain(lacks=str(exc))
-    lacks = chain.lacks or await unproven(sandbox, policy_of(job, None))
+    lacks = chain.lacks or await unproven(sandbox, policy_of(job, None), job)
     if not lacks and chain.scripted and job.schedule and not job.allow_scripted:
         lacks = "no model can be asked, and its script is not played by itself unless it says allow_scripted = true"
     if lacks and not has_looked and AUTO in job.models and not chain.pins:

@@ -11,10 +11,12 @@ from kova_auto.app.memory import roots_of, shelf_of
 from kova_auto.app.neighbours import Neighbours
 from kova_auto.app.places import HousePlaces
 from kova_auto.app.vault import Vault
-from kova_auto.core.approval.levels import Effect
+from kova_auto.core.approval.levels import Effect, Mode
 from kova_auto.core.approval.policy import Policy
 from kova_auto.core.approval.tables import Box, Reach, boxes, reach
 from kova_auto.core.errors import ConfigError
+from kova_auto.core.goal.contract import named_by
+from kova_auto.core.job import Job
 from kova_auto.core.net.http import Exchange
 from kova_auto.core.secret import SecretRef
 from kova_auto.engine.world import Blobs
@@ -62,19 +64,29 @@ class Tooling:
     sandbox: Sandbox
 
 
-async def unproven(sandbox: Sandbox, policy: Policy) -> str:
-    """Return why a run must not begin: its job wants proof that its commands are confined, and there is none.
+async def unproven(sandbox: Sandbox, policy: Policy, job: Job | None = None) -> str:
+    """Return why a run must not begin: it needs proof that its commands are confined, and there is none.
 
-    Empty where there is, where the job does not insist, or where the run's mode reaches no commands.
+    Empty where there is, where neither the job insists nor its goal is judged by a command, or where the run's mode
+    reaches no commands.
     """
     reached = reach(policy.mode, Effect.COMMAND)
-    if policy.sandbox != "required" or reached is Reach.NO:
+    because = _why_proven(policy, job)
+    if not because or reached is Reach.NO:
         return ""
     wanted = (Box.READING,) if reached is Reach.READING else boxes(policy.level)
     network = policy.network != "off" and wanted != (Box.READING,)
-    found = [await sandbox.select(Proof.REQUIRED, Level(box.value), network=network) for box in wanted]
+    found = [await sandbox.select(Proof(policy.sandbox), Level(box.value), network=network) for box in wanted]
     reasons = [refused.reason for refused in found if isinstance(refused, Refusal)]
-    return f'permissions.sandbox = "required": {reasons[0]}' if len(reasons) == len(found) else ""
+    return f"{because}: {reasons[0]}" if len(reasons) == len(found) else ""
+
+
+def _why_proven(policy: Policy, job: Job | None) -> str:
+    """Return what a run needs confinement for, in the words of its job; empty where it can do without."""
+    if policy.sandbox == "required":
+        return 'permissions.sandbox = "required"'
+    judges = policy.mode is Mode.GOAL and job and any(one.command is not None for one in named_by(job))
+    return "goal.criteria names a command" if judges and policy.sandbox == "auto" else ""
 
 
 def sandbox_of(places: HousePlaces, *, leaves_record: bool = True) -> Sandbox:

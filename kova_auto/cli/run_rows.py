@@ -15,6 +15,7 @@ from kova_auto.core.delivery.document import count
 from kova_auto.core.delivery.notice import SCRIPTED
 from kova_auto.core.delivery.text import clean, one_line
 from kova_auto.core.event import Event
+from kova_auto.core.goal.view import goal_view
 from kova_auto.core.ids import JobName
 from kova_auto.core.loop.interludes import said_of_source
 from kova_auto.core.loop.values import LoopAttempt
@@ -79,6 +80,7 @@ def run_json(state: RunState, events: Sequence[Event]) -> JsonDict:
         "why": why_it_stopped(state),
         "attempts": [attempt.model_dump(mode="json") for attempt in attempts_of(state)],
         "answer": state.finished.answer if state.finished else None,
+        "goal": goal.model_dump(mode="json") if (goal := goal_view(state)) else None,
         "context": [source.model_dump(mode="json") for source in (state.context.sources if state.context else ())],
         "calls": [
             call.model_dump(mode="json") for iteration in loop_view(events).iterations for call in iteration.calls

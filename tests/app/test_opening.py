@@ -253,6 +253,23 @@ async def test_a_job_that_insists_on_confinement_is_told_what_this_machine_lacks
     assert await unproven(sandbox, policy_of(_wants_proof(mode="ask"))) == ""
 
 
+async def test_a_goal_that_a_command_judges_needs_one_to_be_run(tmp_path: Path) -> None:
+    sandbox = Sandbox(tmp_path, (), bwrap=None, landlock_abi=0)
+
+    async def lacks(*criteria: object, sandboxed: str = "auto", mode: str = "goal") -> str:
+        job = a_job("green", mode=mode, goal={"criteria": criteria}, permissions={"sandbox": sandboxed})
+        return await unproven(sandbox, policy_of(job), job)
+
+    command = {"command": "true"}
+    assert (await lacks("it is short", command)).startswith("goal.criteria names a command: bash is unavailable: ")
+    assert (await lacks(command, sandboxed="required")).startswith('permissions.sandbox = "required": ')
+    assert [await lacks("it is short"), await lacks(command, sandboxed="off"), await lacks(command, mode="agent")] == [
+        "",
+        "",
+        "",
+    ]
+
+
 @pytest.mark.parametrize(("inputs", "tainted"), [("parent_answer", True), ("parent_outcome", False)])
 async def test_who_is_given_an_answer_is_given_the_taint_behind_it(home: Home, inputs: str, tainted: bool) -> None:
     job = home.job("child", f'[inputs]\n{inputs} = ""\n')

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kova_auto.core.call_state import CallState
-from kova_auto.core.goal.contract import contract_of
+from kova_auto.core.goal.contract import Author, contract_of
 from kova_auto.core.goal.judging import is_refused, unmet
 from kova_auto.core.goal.turns import STALLED_TURNS, Turn, changes, has_stalled, turns_of
 from kova_auto.core.job import Outcome
@@ -22,6 +22,7 @@ from kova_auto.core.steps import Finish
 from kova_auto.core.tool_names import GOAL_BLOCKED, GOAL_COMPLETE, GOAL_PROPOSE
 
 IDLE_TURNS: Final = 3
+BY_ITS_OWN: Final = "it was judged by criteria of its own, to which nobody has agreed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Conclusion:
     """Hold the end that a tool of goal mode gave the run.
 
     Attributes:
-        reason: Why it is blocked; empty where the goal is reached.
+        reason: Why it is blocked; of a goal that is reached, what people have to know of how it was judged.
         summary: What the call said of the whole.
     """
 
@@ -48,18 +49,19 @@ def conclusion(state: RunState) -> Conclusion | None:
     for reply in reversed(state.replies[state.first_reply :]):
         for call in (state.calls[call.id] for call in reversed(reply.calls)):
             if call.call.tool in (GOAL_COMPLETE, GOAL_BLOCKED) and call.result and call.result.concludes:
-                return _concluded(call, is_quiet=is_quiet)
+                return _concluded(state, call, is_quiet=is_quiet)
             if changes(call) or is_refused(call):
                 return None
             is_quiet = is_quiet or bool(call.result and call.result.concludes)
     return None
 
 
-def _concluded(call: CallState, *, is_quiet: bool) -> Conclusion:
+def _concluded(state: RunState, call: CallState, *, is_quiet: bool) -> Conclusion:
     if call.call.tool == GOAL_BLOCKED:
         return Conclusion(Outcome.BLOCKED, reason=f"the goal is blocked: {call.call.args.get('reason', '')}")
     outcome = Outcome.NOTHING_TO_REPORT if is_quiet else Outcome.DONE
-    return Conclusion(outcome, summary=str(call.call.args.get("summary", "")))
+    reason = BY_ITS_OWN if contract_of(state).author is Author.MODEL else ""
+    return Conclusion(outcome, reason, str(call.call.args.get("summary", "")))
 
 
 def goal_end(state: RunState) -> Finish | None:

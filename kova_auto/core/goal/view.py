@@ -91,7 +91,7 @@ def goal_view(state: RunState) -> GoalView | None:
             for criterion in contract.criteria
         ),
         summary=str(completed.call.args.get("summary", "")) if completed else "",
-        blocker=ended.reason if ended else "",
+        blocker=ended.reason if ended and ended.outcome is Outcome.BLOCKED else "",
     )
 
 

@@ -177,6 +177,22 @@ def test_without_it_the_last_reply_is_the_end_of_the_budget() -> None:
     assert next_step(a_goal_run(did(), did(), job=job), NOW) == end(Outcome.BUDGET_EXCEEDED, "I see.", reason)
 
 
+def test_people_are_told_where_a_goal_was_judged_by_criteria_of_its_own() -> None:
+    """Only where nobody has agreed to them: neither the job's nor those of an attended run."""
+    moves = (proposed("it is green"), did(), completed(), "Done.")
+    runs = (
+        a_goal_run(*moves, job=a_goal_job()),
+        a_goal_run(*moves, job=a_goal_job(), attended=True),
+        a_goal_run(*moves),
+    )
+
+    assert [next_step(run, NOW) for run in runs] == [
+        end(Outcome.DONE, "Done.", "it was judged by criteria of its own, to which nobody has agreed"),
+        end(Outcome.DONE, "Done."),
+        end(Outcome.DONE, "Done."),
+    ]
+
+
 def test_a_question_to_nobody_ends_no_goal() -> None:
     assert next_step(a_goal_run(did(), "Shall I go on?"), NOW) == goes_on(3)
 
