@@ -87,7 +87,8 @@ def _iteration(iteration: Iteration, zone: ZoneInfo, ink: Ink) -> Iterator[str]:
         yield f"│    {ink('told besides', YELLOW)}: {one_line(text, _SENTENCE)}"
     for failure in iteration.failures:
         billed = f", {failure.tokens:,} tokens all the same" if failure.tokens else ""
-        yield f"│    {ink('no reply', RED)} ({failure.error}{billed}): {one_line(failure.message, _SENTENCE)}"
+        again = f"; again at {_clock(failure.retry_at, zone)}" if failure.retry_at else ""
+        yield f"│    {ink('no reply', RED)} ({failure.error}{billed}): {one_line(failure.message, _SENTENCE)}{again}"
     yield f"│    {ink.fit(iteration.intent, 5) or ('(said nothing)' if iteration.replied else '…')}"
     if iteration.stop not in _USUAL:
         yield f"│    {ink(f'the reply ended early: {iteration.stop}', YELLOW)}"

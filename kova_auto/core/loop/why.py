@@ -29,4 +29,7 @@ def why_it_stopped(state: RunState) -> str:
         because = said_ended(state.retried[-1]) if state.retried else ""
         why = f", because {because}" if because else ""
         return f"attempt {state.attempt} begins at {state.not_before:%Y-%m-%d %H:%M:%S} UTC{why}"
+    if state.failure and state.failure.retry_at and not state.calling:
+        at, why = state.failure.retry_at, state.failure.message
+        return f"it asks the model again at {at:%Y-%m-%d %H:%M:%S} UTC, because {why}"
     return "it has not begun" if state.execution is Execution.QUEUED else "it goes on"

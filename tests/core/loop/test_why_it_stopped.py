@@ -21,6 +21,9 @@ def test_it_says_why_it_stopped() -> None:
         .ends(Outcome.BUDGET_EXCEEDED, reason="limits.tokens = 5 is reached")
         .events,
         "it waits for a person: call 1.1 (change)": Story().says(says("", call("change"))).waits("1.1").events,
+        "it asks the model again at 2026-12-01 06:01:00 UTC, because busy": Story()
+        .fails("busy", at("06:01:00"))
+        .events,
         "it is being ended as cancelled: enough": [*begun.events, stopping],
     }
     assert {loop_view(events).why: events for events in cases.values()} == cases
