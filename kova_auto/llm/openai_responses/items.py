@@ -110,6 +110,7 @@ class Items:
 
     def __init__(self) -> None:
         self.slots: list[Slot] = []
+        self._newest: tuple[object, Part] | None = None  # A text comes in many pieces, one after the other.
 
     @property
     def size(self) -> int:
@@ -118,6 +119,7 @@ class Items:
 
     def begin(self, item: Item, index: JsonValue) -> bool:
         """Open an item; say whether it is new, and not open already under its id."""
+        self._newest = None
         slot = self._named(_id_of(item))
         is_new = slot is None or slot.finished
         if slot is None or slot.finished:
@@ -129,11 +131,17 @@ class Items:
 
     def part(self, item_id: str, index: JsonValue, kind: str, number: JsonValue) -> Part:
         """Return a text of an item, opening either where it is not known yet."""
+        place = item_id, index, kind, number
+        if self._newest and self._newest[0] == place:
+            return self._newest[1]
         slot = self._slot(item_id, index)
-        return slot.texts.setdefault((kind, number if isinstance(number, int) else 0), Part())
+        part = slot.texts.setdefault((kind, number if isinstance(number, int) else 0), Part())
+        self._newest = place, part
+        return part
 
     def finish(self, item: Item, index: JsonValue) -> Slot:
         """Take an item as it is at its end, or as it is said to be once more; return where it stands."""
+        self._newest = None
         slot = self._slot(_id_of(item), index)
         slot.item, slot.finished = item, True
         return slot
