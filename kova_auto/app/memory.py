@@ -37,8 +37,16 @@ class Found:
 
     @property
     def text(self) -> str:
-        """Return the note's text."""
-        return note_text(self.content.data, self.name)
+        """Return the note's text.
+
+        Raises:
+            ConfigError: It is none.
+        """
+        try:
+            return note_text(self.content.data, self.name)
+        except ToolError as exc:
+            hint = f"kova-auto memory forget {self.name} moves it to the trash"
+            raise ConfigError(str(exc), path=self.content.path, hint=hint) from exc
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +54,12 @@ class Kept:
     """Hold one version with what it held."""
 
     version: Version
-    text: str
+    data: bytes
+
+    @property
+    def text(self) -> str:
+        """Return it as text; what is none is shown as such."""
+        return self.data.decode("utf-8-sig", "replace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +120,10 @@ class Memory:
         Raises:
             ConfigError: It has changed since, or cannot be written.
         """
-        return self._put(layer, name, text.encode(errors="replace"), Source.EDIT, now, over)
+        data = text.encode(errors="replace")
+        with self._wrong(layer):
+            note_text(data, name)
+        return self._put(layer, name, data, Source.EDIT, now, over)
 
     def _put(self, layer: Layer, name: str, data: bytes, source: Source, now: datetime, over: Found | None) -> bool:
         if over and over.content.data == data:
@@ -134,7 +150,7 @@ class Memory:
         with self._wrong(layer):
             book = self._book(layer)
             found = ((version, book.version(name, version.number)) for version in book.versions(name))
-            return [Kept(version, note_text(data, name)) for version, data in found if data is not None]
+            return [Kept(version, data) for version, data in found if data is not None]
 
     def trashed(self, layer: Layer) -> list[Trashed]:
         """Return what is in the trash, the longest there first.
@@ -160,12 +176,14 @@ class Memory:
         found, kept = self.find(layer, name), self.history(layer, name)
         if number is None and found is None and self._from_trash(layer, name, now):
             return "from the trash"
-        text = found.text if found else None
-        fits = (one for one in reversed(kept) if one.version.number == number or (number is None and one.text != text))
+        now_is = found.content.data if found else None
+        fits = (
+            one for one in reversed(kept) if one.version.number == number or (number is None and one.data != now_is)
+        )
         wanted = next(fits, None)
         if wanted is None:
             raise self._nothing(layer, name, number, kept)
-        self._put(layer, name, wanted.text.encode(), Source.RESTORE, now, found)
+        self._put(layer, name, wanted.data, Source.RESTORE, now, found)
         return f"from version {wanted.version.number}"
 
     def _from_trash(self, layer: Layer, name: str, now: datetime) -> bool:

@@ -175,6 +175,18 @@ def test_what_is_no_note_is_not_taken(desk: Desk, given: bytes, why: str) -> Non
     assert not (desk.here / "MEMORY.md").exists()
 
 
+def test_what_cannot_be_shown_can_be_forgotten_replaced_and_brought_back(desk: Desk) -> None:
+    path = put(desk.here / "MEMORY.md", "")
+    path.write_bytes(b"\xff\xfe")
+    assert "is no text: wanted UTF-8, found byte 0xff at 0 (kova-auto memory forget MEMORY.md" in desk.wrong("show")
+    desk.did("forget", "MEMORY.md")
+    desk.did("restore", "MEMORY.md")
+    assert path.read_bytes() == b"\xff\xfe"
+    desk.did("edit", "MEMORY.md", "-", stdin=b"Use tabs.\n")
+    assert path.read_text() == "Use tabs.\n"
+    assert len(desk.said("history", "MEMORY.md")["versions"]) == 4
+
+
 def test_a_note_is_edited_in_the_editor_of_the_environment(desk: Desk) -> None:
     path = put(desk.here / "MEMORY.md", "Use tabs.\n")
     assert desk.did("edit", EDITOR=editor(desk, 'sed -i s/tabs/blanks/ "$1"')) == f"changed {path}\n"

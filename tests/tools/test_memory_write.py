@@ -195,6 +195,12 @@ async def test_what_is_no_text_is_not_added_to(memories: Memories, data: bytes, 
         await play(memories.write, memories.scene(), scope="workspace", content="x")
 
 
+async def test_what_is_no_text_is_replaced_and_kept_as_a_version(memories: Memories) -> None:
+    put(memories.here / "MEMORY.md", b"a\xff")
+    await play(memories.write, memories.scene(), scope="workspace", content="x", mode="overwrite")
+    assert memories.book().version("MEMORY.md", 1) == b"a\xff"
+
+
 async def test_no_note_grows_beyond_its_bound(memories: Memories) -> None:
     full = put(memories.here / "MEMORY.md", b"x" * MAX_NOTE_BYTES)
     with pytest.raises(ToolFailedError, match=f"a note may have {MAX_NOTE_BYTES}: shorten it"):

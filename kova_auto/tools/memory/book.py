@@ -69,15 +69,12 @@ class Book:
         return self.roots.locate(str(self.directory / below), self.ground, writes=True, keeps=True)
 
     def found(self, name: str) -> Content | None:
-        """Return a note as it is now, None where there is none.
+        """Return a note as it is now, whatever it holds; None where there is none.
 
         Raises:
-            ToolError: It is none that may be changed, too large, or no text.
+            ToolError: It is none that may be changed.
         """
-        found = existing(self.roots, self.target(name))
-        if found is not None:
-            note_text(found.data, f"{self.layer}/{name}")
-        return found
+        return existing(self.roots, self.target(name))
 
     def put(self, name: str, before: Content | None, after: bytes, *, source: Source, now: datetime, tag: str) -> None:
         """Give a note new content, and keep a version of it; of what somebody else wrote before, too.
@@ -93,7 +90,6 @@ class Book:
         Raises:
             ToolError: It has changed since, or cannot be written.
         """
-        note_text(after, f"{self.layer}/{name}")
         target, was = self.target(name), before.hash if before else None
         version = self._keep(name, before, after, source=source, now=now, tag=tag)
         try:
@@ -221,7 +217,7 @@ def note_text(data: bytes, label: str) -> str:
     """
     if len(data) > MAX_NOTE_BYTES:
         message = (
-            f"the note {label} would have {len(data)} bytes, and a note may have {MAX_NOTE_BYTES}: "
+            f"the note {label} has {len(data)} bytes, and a note may have {MAX_NOTE_BYTES}: "
             "shorten it, or begin another one"
         )
         raise ToolFailedError(message)

@@ -111,7 +111,7 @@ def _after(args: MemoryWriteArguments, found: Content | None, scene: Scene) -> b
     """Return the whole new note.
 
     Raises:
-        ToolFailedError: The note would be too large, or the content is no text.
+        ToolFailedError: The note is no text that can be added to, or becomes too large; or the content is no text.
     """
     try:
         content = args.content.strip("\n").encode()
@@ -119,9 +119,10 @@ def _after(args: MemoryWriteArguments, found: Content | None, scene: Scene) -> b
         message = f"content holds half a character at position {exc.start}; nothing was written"
         raise ToolFailedError(message) from exc
     added = f"{stamp(scene.now, scene.run_id, scene.tainted_by)}\n".encode() + content + b"\n"
-    before = found.data if found and args.mode == "append" else b""
+    before, label = found.data if found and args.mode == "append" else b"", f"{args.scope}/{args.file}"
+    note_text(before, label)
     after = before.rstrip(b"\n") + b"\n\n" + added if before.strip() else added
-    note_text(after, f"{args.scope}/{args.file}")
+    note_text(after, label)
     return after
 
 
