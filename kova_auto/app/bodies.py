@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from kova_auto.app.control import Answers
@@ -47,14 +47,14 @@ async def bodies_of(answers: Answers, events: Sequence[Event]) -> AsyncIterator[
     """
     images: dict[BlobHash, bytes] = {}
     for asked in retold(events):
-        for key in images_of(asked.request.messages) - images.keys():
+        request = asked.request()
+        for key in images_of(request.messages) - images.keys():
             images[key] = (await answers.blob(key)).data
-        for body in _bodies(asked, images):
+        for body in _bodies(asked, with_images(request, images)):
             yield body
 
 
-def _bodies(asked: Asked, images: Mapping[BlobHash, bytes]) -> list[Body]:
-    request = with_images(asked.request, images)
+def _bodies(asked: Asked, request: ModelRequest) -> list[Body]:
     if asked.bodies:
         return [
             Body(asked, number, sent, _written(asked, sent.wording, request))

@@ -169,7 +169,8 @@ def traces_of(extract: Extract, *, content: bool) -> Json:
     events, state = extract.events, extract.state
     spans = spans_of(events)
     if content:
-        inputs = {asked.seq: Input(asked.request.system, asked.request.messages) for asked in retold(events)}
+        requests = ((asked.seq, asked.request()) for asked in retold(events))
+        inputs = {seq: Input(request.system, request.messages) for seq, request in requests}
         add_content(spans, events, inputs)
     return otlp(state.run_id, spans, __version__, state.request.continues)
 

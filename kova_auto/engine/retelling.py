@@ -36,7 +36,7 @@ class Asked:
         seq: Position of the fact that announces it.
         attempt: Of the run.
         fact: It asks for a reply, or for a summary of older ones.
-        request: In our own form, without the content of images.
+        before: The state in which it was announced.
         bodies: What was sent, each with its wording; empty where nothing was, or nobody knows.
         wording: Of the model's requests at that time, where any of the run's is known.
         is_lost: Nothing is on record of what came of it: its process died.
@@ -45,15 +45,19 @@ class Asked:
     seq: int
     attempt: int
     fact: Announced
-    request: ModelRequest
+    before: RunState
     bodies: tuple[Sent, ...] = ()
     wording: Wording | None = None
     is_lost: bool = True
 
+    def request(self) -> ModelRequest:
+        """Return what was asked in our own form, without the content of images; made anew each time."""
+        return _request(self.before, self.fact)
+
     @property
     def is_same(self) -> bool:
         """Say whether the request is the one that was announced."""
-        return request_hash(self.request) == self.fact.request_hash
+        return request_hash(self.request()) == self.fact.request_hash
 
 
 def retold(events: Sequence[Event]) -> Iterator[Asked]:
@@ -70,7 +74,7 @@ def retold(events: Sequence[Event]) -> Iterator[Asked]:
                 if asked:
                     yield asked
                 wording = before.wordings.get(event.model) or later.get(event.model)
-                asked = Asked(seq, before.attempt, event, _request(before, event), wording=wording)
+                asked = Asked(seq, before.attempt, event, before, wording=wording)
             case ModelReplied() | ModelCallFailed() | CompactionFailed() | ContextCompacted() if asked:
                 bodies = _with_wordings(event.sent, before.wordings.get(asked.fact.model))
                 yield replace(asked, bodies=bodies, is_lost=False)
