@@ -231,12 +231,18 @@ class ApprovalTable(Table):
 
 
 class Output(Table):
-    """Say what the final answer must be."""
+    """Say what the final answer must be.
+
+    Attributes:
+        checks: Commands that are run after it, each of which must end with exit code 0.
+        check_timeout: Of each of them.
+    """
 
     model_config = ConfigDict(serialize_by_alias=True)  # what an event holds must be read back
 
     schema_file: str | None = Field(default=None, alias="schema")
     checks: tuple[str, ...] = ()
+    check_timeout: Duration = Field(default=timedelta(minutes=5), gt=timedelta(0), le=timedelta(hours=1))
 
 
 class CommandCriterion(Table):

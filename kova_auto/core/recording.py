@@ -12,6 +12,7 @@ from kova_auto.core.call_state import CallState
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.event import (
     CallFinished,
+    ChecksFinished,
     CompactionFailed,
     CompactionStarted,
     ContextCompacted,
@@ -75,6 +76,7 @@ class Recording:
         lines: What its models answered, oldest first; calls of them that were cut off are left out.
         foldings: How older iterations were folded, oldest first; those that were cut off are left out.
         took_s: Running time of each call that has its result, the judging included.
+        checks: What the checks of answers came to, by iteration.
     """
 
     begun: RunState
@@ -82,6 +84,7 @@ class Recording:
     lines: tuple[Line, ...] = ()
     foldings: tuple[Folding, ...] = ()
     took_s: Mapping[CallId, float] = field(default_factory=dict)
+    checks: Mapping[int, ChecksFinished] = field(default_factory=dict)
 
     @property
     def replies(self) -> tuple[ModelReplied, ...]:
@@ -133,7 +136,8 @@ def _ended(recording: Recording, after: RunRetried, outcome: Outcome) -> Recordi
 
 
 def _recorded(begun: RunState, events: Sequence[Event]) -> Recording:
-    state, lines, foldings, took = begun, list[Line](), list[Folding](), dict[CallId, float]()
+    state, lines, foldings = begun, list[Line](), list[Folding]()
+    took, checks = dict[CallId, float](), dict[int, ChecksFinished]()
     mark_s = asked_s = 0.0
     for event in events:
         asked, summing = state.calling, state.compacting
@@ -149,10 +153,12 @@ def _recorded(begun: RunState, events: Sequence[Event]) -> Recording:
                 foldings.append(Folding(summing, event, since_s - mark_s, state.ran_s - since_s))
             case CallFinished():
                 took[event.call_id] = state.ran_s - mark_s
+            case ChecksFinished():
+                checks[event.iteration] = event
             case _:
                 continue
         mark_s = state.ran_s
-    return Recording(begun, state, tuple(lines), tuple(foldings), took)
+    return Recording(begun, state, tuple(lines), tuple(foldings), took, checks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from kova_auto.core.event import ModelReplied
 from kova_auto.core.goal.ending import goal_end
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
+from kova_auto.core.output.contract import fits, held
 from kova_auto.core.repetition import TOO_OFTEN, circle
 from kova_auto.core.requesting import next_request
 from kova_auto.core.retrying import begins_again_at
@@ -31,6 +32,7 @@ from kova_auto.core.steps import (
     Recover,
     Refuse,
     Rest,
+    RunChecks,
     Step,
 )
 from kova_auto.core.stop_reason import StopReason
@@ -125,8 +127,8 @@ def _entering(state: RunState) -> EnterMode | None:
     return None
 
 
-def _conclude(state: RunState, replies: tuple[ModelReplied, ...]) -> Finish | None:
-    """Return the end that the newest reply brings; None where the model is asked again."""
+def _conclude(state: RunState, replies: tuple[ModelReplied, ...]) -> Finish | RunChecks | None:
+    """Return what the newest reply brings the run to; None where the model is asked again."""
     newest = replies[-1]
     if newest.calls and newest.reply.stop is not StopReason.REFUSED:  # What was refused half-way is asked for no more.
         return _cut_again(state, replies)
@@ -142,17 +144,20 @@ def _conclude(state: RunState, replies: tuple[ModelReplied, ...]) -> Finish | No
             return _ended(state, replies)
 
 
-def _ended(state: RunState, replies: tuple[ModelReplied, ...]) -> Finish | None:
+def _ended(state: RunState, replies: tuple[ModelReplied, ...]) -> Finish | RunChecks | None:
     text = replies[-1].reply.text
     if state.mode is Mode.GOAL:
-        return goal_end(state) or _silent(replies)
+        end = goal_end(state)
+        return held(state, end) if end and end.outcome is Outcome.DONE else end or _silent(replies)
+    if state.concludes == Outcome.DONE:
+        return held(state, Finish(Outcome.DONE, answer_of(replies), partial=state.hurried))
     if state.concludes:
         return Finish(Outcome(state.concludes), text, partial=state.hurried)
     if text.strip() or goes_on(replies[:-1]):
         answer = answer_of(replies)
-        if state.request.level is None and asks_reader(answer):
+        if state.request.level is None and asks_reader(answer) and not fits(state, answer):
             return Finish(Outcome.NEEDS_INPUT, answer, UNANSWERED, partial=state.hurried)
-        return Finish(Outcome.DONE, answer, partial=state.hurried)
+        return held(state, Finish(Outcome.DONE, answer, partial=state.hurried))
     return _silent(replies)
 
 

@@ -112,6 +112,13 @@ class EnterMode:
 
 
 @dataclass(frozen=True, slots=True)
+class RunChecks:
+    """Run the commands that check the answer which an iteration ended with."""
+
+    iteration: int
+
+
+@dataclass(frozen=True, slots=True)
 class Finish:
     """End the run."""
 
@@ -165,7 +172,7 @@ class Rest:
 Resting = AwaitApproval | AwaitUntil | AwaitWorkspace | Rest
 Ending = Finish | BeginAgain
 Judging = Adjudicate | AskPerson | AnswerForNobody | Refuse | Execute | Recover
-Acting = AssembleContext | CallModel | Compact | Judging | EnterMode | Ending
+Acting = AssembleContext | CallModel | Compact | Judging | EnterMode | RunChecks | Ending
 Step = Acting | Resting
 
 

@@ -10,8 +10,6 @@ from kova_auto.core.job import JobFile
 def unsupported(job: JobFile) -> Iterator[tuple[str, str]]:
     """Yield each such key with what it may be today."""
     present = {
-        "output.schema": job.output.schema_file,
-        "output.checks": job.output.checks,
         "agents.allow": job.agents.allow,
         "mcp.servers": job.mcp.servers,
         "context.skills": job.context.skills,

@@ -26,8 +26,9 @@ async def call_model(step: CallModel, state: RunState, senses: Senses) -> Entrie
     """Ask a model for a reply, announced before and told after, whatever came of it."""
     now = senses.clock.now()
     aside = asides(state, running_s(state, now))
+    texts = tuple(map(senses.redact, aside.texts))  # What several replies said may make a whole that none of them was.
     images = {key: await senses.journal.blob(key) for key in images_of(conversation(state))}
-    request = request_of(state, step, images, aside.texts)
+    request = request_of(state, step, images, texts)
     yield Entry(
         ModelCallStarted(
             at=now,
@@ -35,8 +36,9 @@ async def call_model(step: CallModel, state: RunState, senses: Senses) -> Entrie
             model=step.model,
             request_hash=request_hash(request),
             max_output_tokens=step.max_output_tokens,
-            asides=aside.texts,
+            asides=texts,
             hurries=aside.hurries,
+            repairs=aside.repairs,
         )
     )
     heard = Heard()

@@ -12,13 +12,24 @@ from dataclasses import replace
 from kova_auto.core.approval.adjudicate import adjudicate
 from kova_auto.core.approval.levels import Ruling
 from kova_auto.core.approval.policy import Policy
-from kova_auto.core.event import CheckResult
+from kova_auto.core.event import CheckResult, ChecksFinished, ChecksStarted
 from kova_auto.core.ids import CallId
 from kova_auto.core.limits import left_s
 from kova_auto.core.run import RunState
+from kova_auto.core.steps import RunChecks
 from kova_auto.core.tool import Scene
+from kova_auto.engine.entry import Entries, Entry
 from kova_auto.engine.scene import scene_of
 from kova_auto.engine.world import World
+
+
+async def run_checks(step: RunChecks, state: RunState, world: World) -> Entries:
+    """Check an answer by the commands of its job."""
+    yield Entry(ChecksStarted(at=world.clock.now(), iteration=step.iteration))
+    wanted = state.job.output
+    timeout_s = wanted.check_timeout.total_seconds()
+    results = await run_own(wanted.checks, state, world, key="output.checks", timeout_s=timeout_s)
+    yield Entry(ChecksFinished(at=world.clock.now(), iteration=step.iteration, results=results))
 
 
 async def run_own(

@@ -144,7 +144,8 @@ def _acts_unannounced(step: Acting, state: RunState) -> bool:
     """Say whether a step may change something before its first fact is written."""
     if isinstance(step, AssembleContext | Finish | BeginAgain):
         is_apart = state.request.workspace != state.job.workspace
-        return is_apart or any(call.process for call in state.calls.values())
+        is_checked = bool(state.job.output.checks)  # What a check left running is ended, and no fact tells of it.
+        return is_apart or is_checked or any(call.process for call in state.calls.values())
     return isinstance(step, Recover)
 
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
-from kova_auto.core.event import CallStarted, CompactionStarted, Event, ModelCallStarted, ProcessStarted, WritePlanned
+from kova_auto.core.event import (
+    CallStarted,
+    ChecksStarted,
+    CompactionStarted,
+    Event,
+    ModelCallStarted,
+    ProcessStarted,
+    WritePlanned,
+)
+
+_ANNOUNCING = ModelCallStarted | CompactionStarted | CallStarted | ProcessStarted | WritePlanned | ChecksStarted
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +34,7 @@ class Entry:
     @property
     def announces(self) -> bool:
         """Say whether the step goes on: what is written is only about to happen. Any other fact is its step's last."""
-        return isinstance(
-            self.event, ModelCallStarted | CompactionStarted | CallStarted | ProcessStarted | WritePlanned
-        )
+        return isinstance(self.event, _ANNOUNCING)
 
 
 Entries = AsyncGenerator[Entry, None]

@@ -32,7 +32,8 @@ from kova_auto.core.fault import LASTING
 from kova_auto.core.goal.words import goal_block
 from kova_auto.core.ids import JobName
 from kova_auto.core.job import Outcome
-from kova_auto.core.message import told
+from kova_auto.core.message import TextPart, told
+from kova_auto.core.output.contract import told_beforehand
 from kova_auto.core.retrying import BY_POLICY
 from kova_auto.core.run import RunState
 from kova_auto.core.settling import ARGUMENTS
@@ -50,10 +51,12 @@ from kova_auto.core.steps import (
     Finish,
     Recover,
     Refuse,
+    RunChecks,
 )
 from kova_auto.core.stop_reason import StopReason
 from kova_auto.core.tool import ProcessAnnounced, ToolOutput, WriteAnnounced
 from kova_auto.engine.asking import call_model
+from kova_auto.engine.checking import run_checks
 from kova_auto.engine.compacting import compact
 from kova_auto.engine.consenting import answer_for_nobody, ask_person, overtaken, with_decision
 from kova_auto.engine.entry import Entries, Entry
@@ -76,6 +79,8 @@ def perform(step: Acting, state: RunState, world: World) -> Entries:
             return _execute(step, state, world)
         case Recover():
             return _recover(step, state, world)
+        case RunChecks():
+            return run_checks(step, state, world)
         case Finish():
             return _finish(step, state, world)
         case BeginAgain():
@@ -139,10 +144,11 @@ def _context(state: RunState, world: World, notices: tuple[str, ...], brief: Bri
     )
     prompt, attended = world.redact(prompt_of(request)), request.level is not None
     goal = goal_block(state.job, is_attended=attended) if state.job.mode is Mode.GOAL else ""
+    wanted = tuple(TextPart(text=world.redact(text)) for text in told_beforehand(state))
     return ContextAssembled(
         at=scene.now,
         system=system_prompt(state.job.mode, place, brief, attended=attended, goal=goal),
-        prompt=prompt_parts(prompt, brief),
+        prompt=(*prompt_parts(prompt, brief), *wanted),
         tools=world.toolbox.specs(scene, state.job.mode),
         notices=notices,
         sources=brief.sources,

@@ -22,6 +22,7 @@ from kova_auto.core.event import (
     CallAdjudicated,
     CallFinished,
     CallStarted,
+    ChecksStarted,
     CompactionFailed,
     Event,
     ModelCallFailed,
@@ -46,6 +47,7 @@ from kova_auto.core.steps import (
     Execute,
     Finish,
     Refuse,
+    RunChecks,
     Step,
 )
 from kova_auto.engine.perform import Enquiring, enquire
@@ -142,8 +144,6 @@ class Replaying:
 
     async def _step(self, step: Step) -> None:
         match step:
-            case AssembleContext():
-                self._assemble()
             case CallModel():
                 await self._ask(step)
             case Compact():
@@ -155,10 +155,19 @@ class Replaying:
             case Refuse():
                 self._clock.skip(self._recording.took_s.get(self._recorded_id(step.call_id), 0.0))
                 await self._enquire(step)
-            case Execute():
-                self._bring(step.call_id)
             case AwaitUntil():
                 await self._rest(step.until)
+            case _:
+                self._retell(step)
+
+    def _retell(self, step: Step) -> None:
+        match step:
+            case AssembleContext():
+                self._assemble()
+            case Execute():
+                self._bring(step.call_id)
+            case RunChecks():
+                self._check(step)
             case Finish() | BeginAgain():
                 self._finish(step.end if isinstance(step, BeginAgain) else step)
             case _:
@@ -277,6 +286,18 @@ class Replaying:
         self._apply(CallStarted(at=self._clock.now(), call_id=call_id))
         self._clock.skip(self._recording.took_s.get(known.call.id, 0.0))
         self._apply(CallFinished(at=self._clock.now(), call_id=call_id, result=known.result))
+
+    def _check(self, step: RunChecks) -> None:
+        """Let the checks of an answer come to what they came to: those of another answer are run nowhere."""
+        checked = self._recording.checks.get(step.iteration)
+        if self._lines is None:
+            self._end = End(Ending.DIVERGED, "its answer would be checked by commands, which a replay does not run")
+        elif checked:
+            self._apply(ChecksStarted(at=self._clock.now(), iteration=step.iteration))
+            self._clock.skip(sum(result.took_s for result in checked.results))
+            self._apply(checked.model_copy(update={"at": self._clock.now()}))
+        elif not self._hears_outside():
+            self._stop("the recording ends before its answer was checked")
 
     async def _rest(self, until: datetime) -> None:
         left_s = (until - self._clock.now()).total_seconds()

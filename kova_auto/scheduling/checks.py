@@ -6,8 +6,10 @@ import re
 from collections.abc import Callable, Collection, Iterable
 
 from kova_auto.core.approval.hosts import check_host
+from kova_auto.core.approval.levels import Effect
 from kova_auto.core.approval.network import check_entry
 from kova_auto.core.approval.rules import check_rule
+from kova_auto.core.approval.tables import reaches
 from kova_auto.core.context.prompt import inputs_named
 from kova_auto.core.inputs import misdeclared
 from kova_auto.core.toml.complaints import did_you_mean
@@ -18,6 +20,7 @@ from kova_auto.scheduling.draft import Draft
 from kova_auto.scheduling.triggers import Calendars, ScheduleReading
 
 AUTO = "auto"
+MAX_CHECKS = 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _INPUT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MODEL = re.compile(r"[a-z0-9][a-z0-9_-]*/\S+")
@@ -95,6 +98,22 @@ def _each(draft: Draft, key: Key, entries: Iterable[str], check: Callable[[str],
     for index, entry in enumerate(entries):
         if complaint := check(entry):
             draft.problems.add((*key, index), complaint)
+
+
+def check_output(draft: Draft) -> None:
+    """Check that the commands which check an answer can be run: each says something, and the mode reaches commands."""
+    checks, key = draft.file.output.checks, ("output", "checks")
+    _each(draft, key, checks, _check_command)
+    if len(checks) > MAX_CHECKS:
+        draft.problems.add(key, f"wanted at most {MAX_CHECKS} commands, found {len(checks)}", "one may be a script")
+    if checks and not reaches(draft.file.mode, Effect.COMMAND):
+        draft.problems.add(key, f'mode = "{draft.file.mode}" runs no commands, and these are commands', "leave it out")
+
+
+def _check_command(command: str) -> str | None:
+    if not command.strip():
+        return "wanted a command, found only blanks"
+    return "a command cannot hold NUL" if "\0" in command else None
 
 
 def check_endpoints(draft: Draft, endpoints: Collection[str]) -> None:

@@ -20,6 +20,7 @@ from kova_auto.scheduling.checks import (
     check_inputs,
     check_models,
     check_name,
+    check_output,
     check_permissions,
     check_schedule,
     check_supported,
@@ -63,6 +64,7 @@ def load_job(
     check_models(draft)
     check_permissions(draft)
     check_goal(draft)
+    check_output(draft)
     check_supported(draft)
     if endpoints is not None:
         check_endpoints(draft, endpoints)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.job import Context, Permissions
+from kova_auto.core.output.schema import flaws
 from kova_auto.core.secret import SecretRef
 from kova_auto.core.toml.document import parse_document
 from kova_auto.core.toml.places import Key
@@ -118,10 +118,8 @@ def _schema(draft: Draft) -> str | None:
     key = ("output", "schema")
     text = _text(draft, key, draft.file.output.schema_file)
     if text is not None:
-        try:
-            json.loads(text)
-        except ValueError as exc:
-            draft.problems.add(key, f"wanted a JSON Schema: {draft.file.output.schema_file}: {exc}")
+        for flaw in flaws(text):
+            draft.problems.add(key, f"{draft.file.output.schema_file}: {flaw}")
     return text
 
 

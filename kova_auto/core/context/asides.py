@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from kova_auto.core.approval.levels import Mode
 from kova_auto.core.budget import used_up
 from kova_auto.core.goal.turns import ends_turn
 from kova_auto.core.goal.words import WRAP_UP as GOAL_WRAP_UP
 from kova_auto.core.goal.words import go_on
+from kova_auto.core.output.contract import repair
 from kova_auto.core.repetition import TOO_OFTEN, circle
 from kova_auto.core.state import RunState
 from kova_auto.core.stop_reason import StopReason
@@ -37,10 +38,16 @@ CIRCLES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Asides:
-    """Hold what is told before the next reply; `hurries` says that it is to be the end of the work."""
+    """Hold what is told before the next reply.
+
+    Attributes:
+        hurries: It is to be the end of the work.
+        repairs: What of its answer the model is to put right; empty where that is nothing.
+    """
 
     texts: tuple[str, ...] = ()
     hurries: bool = False
+    repairs: Literal["", "schema", "checks"] = ""
 
 
 def asides(state: RunState, ran_s: float) -> Asides:
@@ -52,13 +59,14 @@ def asides(state: RunState, ran_s: float) -> Asides:
     """
     if told := state.asides.get(state.iteration + 1):
         return Asides(told)
-    texts = list(_about_the_reply(state))
+    wrong = repair(state)
+    texts = [wrong.text] if wrong else list(_about_the_reply(state))
     used, what = used_up(state, ran_s)
     hurries = not state.hurried and used >= HURRY
     if hurries:
         texts.append(WRAP_UP.format(used=min(used, 0.99), what=what))
         texts += [GOAL_WRAP_UP] if state.mode is Mode.GOAL else []
-    return Asides(tuple(texts), hurries)
+    return Asides(tuple(texts), hurries, wrong.kind if wrong else "")
 
 
 def _about_the_reply(state: RunState) -> Iterator[str]:

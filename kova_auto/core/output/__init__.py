@@ -1,0 +1,1 @@
+"""What the final answer must be, and whether it is that."""
