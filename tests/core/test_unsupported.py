@@ -16,6 +16,7 @@ OBEYED: Mapping[str, object] = {
     "mode": "goal",
     "goal": {"criteria": ["it is green", {"command": "true"}], "turns": 5},
     "automation": "full",
+    "output": {"schema": "a.json", "checks": ["true"], "check_timeout": "1m"},
     "isolation": "worktree",
     "schedule": {"cron": "0 7 * * *", "timezone": "Europe/Berlin"},
     "policy": {
@@ -66,8 +67,6 @@ def test_a_default_that_is_written_out_is_not_named() -> None:
 @pytest.mark.parametrize(
     ("key", "fields"),
     [
-        ("output.schema", {"output": {"schema": "a.json"}}),
-        ("output.checks", {"output": {"checks": ["true"]}}),
         ("agents.allow", {"agents": {"allow": ["explorer"]}}),
         ("mcp.servers", {"mcp": {"servers": ["github"]}}),
         ("context.skills", {"context": {"skills": ["a"]}}),

@@ -25,7 +25,6 @@ prompt = "Look around."
 isolation = "worktree"
 permissions = { allow_mcp_tools = ["x"] }
 approval = { on_unreachable = "keep", questions = "suspend" }
-output = { schema = "schema.json", checks = ["true"] }
 agents = { allow = ["x"] }
 mcp = { servers = ["x"] }
 context = { memory = ["job"], skills = ["x"], attachments = ["x"] }

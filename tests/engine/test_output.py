@@ -22,10 +22,10 @@ GOOD = '{"risk": "low"}'
 MAKE = "make check"
 
 
-def a_contract(schema: str | None = None, *checks: str, **changes: object) -> Job:
+def a_contract(schema: str | None = None, *checks: str, limits: dict[str, object] | None = None) -> Job:
     named = {"schema": "triage.schema.json"} if schema else {}
     output = {**named, "checks": checks}
-    return a_job(schema_text=schema, output=output, automation="workspace-write", **changes)
+    return a_job(schema_text=schema, output=output, automation="workspace-write", limits=limits or {})
 
 
 async def a_run(job: Job, *replies: ModelReply, **fails: int) -> Stage:

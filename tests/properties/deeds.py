@@ -17,6 +17,9 @@ from kova_auto.core.event import (
     CallAdjudicated,
     CallFinished,
     CallStarted,
+    CheckResult,
+    ChecksFinished,
+    ChecksStarted,
     CompactionFailed,
     CompactionStarted,
     ContextAssembled,
@@ -58,6 +61,7 @@ from kova_auto.core.steps import (
     Refuse,
     Rest,
     Resting,
+    RunChecks,
     Step,
 )
 from tests.support import call, replied, ruled, says
@@ -81,6 +85,7 @@ REPLIES = st.sampled_from(
         says("More.", LISTS, LISTS, READS),
         says("Much.", READS, tokens=120_000),  # More than a request may have where nobody knows the window.
         says("So."),
+        says('{"found": 1}'),
         says(" "),
     ]
 )
@@ -121,6 +126,7 @@ def recorded(step: Step, state: RunState, now: datetime, draw: Draw) -> Iterator
         died = bool(
             state.calling
             or state.compacting
+            or state.checking
             or (state.unsettled and state.unsettled.started and not state.unsettled.in_doubt)
         )
         yield RunAcquired(at=now, epoch=state.epoch + 1, worker="one", lease_broken=died)
@@ -135,6 +141,8 @@ def recorded(step: Step, state: RunState, now: datetime, draw: Draw) -> Iterator
             yield from _folding(step, state, now, draw)
         case Finish(outcome, answer, reason, partial):
             yield RunFinished(at=now, outcome=outcome, answer=answer, reason=reason, partial=partial)
+        case RunChecks(iteration):
+            yield from _checking(iteration, now, draw)
         case BeginAgain(end, not_before):
             again = {"by": BY_POLICY, "not_before": not_before, "ended": end.outcome, "reason": end.reason}
             yield RunRetried.model_validate({"at": now, "attempt": state.attempt + 1, **again})
@@ -142,6 +150,13 @@ def recorded(step: Step, state: RunState, now: datetime, draw: Draw) -> Iterator
             yield ModeEntered(at=now, mode=mode, call_id=call_id, tools=())
         case _:
             yield from _call(step, now, draw)
+
+
+def _checking(iteration: int, now: datetime, draw: Draw) -> Iterator[Event]:
+    yield ChecksStarted(at=now, iteration=iteration)
+    if came_to := draw(st.sampled_from([(0,), (1,), (0, None), ()])):
+        results = tuple(CheckResult(command="make", exit_code=code) for code in came_to)
+        yield ChecksFinished(at=now, iteration=iteration, results=results)
 
 
 def _model(iteration: int, state: RunState, now: datetime, draw: Draw) -> Iterator[Event]:
@@ -153,6 +168,7 @@ def _model(iteration: int, state: RunState, now: datetime, draw: Draw) -> Iterat
         request_hash="hash",
         asides=told.texts,
         hurries=told.hurries,
+        repairs=told.repairs,
     )
     reply: ModelReply | None = draw(st.none() | REPLIES)
     if reply:

@@ -37,3 +37,26 @@ def ended_rightly(state: RunState) -> None:
     assert state.finished.outcome is not Outcome.DONE or state.finished.answer.strip()
     assert state.iteration - state.first_reply <= 3
     assert state.attempt <= 1 + state.job.policy.retry.attempts
+
+
+@given(st.data(), st.booleans(), st.booleans())
+@settings(deadline=None, max_examples=100)
+def test_every_run_ends_whose_answer_is_held_to_a_contract(
+    data: st.DataObject, has_schema: bool, has_checks: bool
+) -> None:
+    schema = '{"type": "object", "required": ["found"]}' if has_schema else None
+    job = a_job(
+        limits={"iterations": 8},
+        notify=[{"endpoint": "ci"}],
+        schema_text=schema,
+        output={"checks": ["make"] if has_checks else []},
+    )
+    request = a_request(job=job)
+    state = reduce(apply, driven(request, data.draw), opened(request))
+
+    assert state.finished is not None
+    if state.finished.outcome is Outcome.DONE:
+        assert state.finished.answer == '{"found": 1}' if has_schema else state.finished.answer.strip()
+        assert not has_checks or (state.checked and all(result.passed for result in state.checked.results))
+    if state.finished.outcome is Outcome.CONTRACT_FAILED:
+        assert state.repaired

@@ -224,3 +224,41 @@ def test_an_interval_that_is_always_excluded_is_found_in_the_zone_of_the_setting
     with pytest.raises(JobFileError) as caught:
         load_job(path, timezone=zone)
     assert ("found every one excluded" in str(caught.value)) is said
+
+
+def test_a_schema_is_checked_as_its_job_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "fit.json").write_text('{"type": "strin", "$ref": "https://example.org/x.json"}')
+    path = job_file(tmp_path, 'prompt = "Look."\noutput.schema = "fit.json"\n')
+
+    where = "triage.toml:2: output.schema: fit.json: at /type"
+    assert problems_of(path) == [f"{where}: 'strin' is not valid under any of the given schemas"]
+
+
+def test_a_sound_schema_is_part_of_the_job(tmp_path: Path) -> None:
+    (tmp_path / "fit.json").write_text('{"type": "object"}')
+    job = load_job(job_file(tmp_path, 'prompt = "Look."\noutput.schema = "fit.json"\n'))
+
+    assert job.schema_text == '{"type": "object"}'
+
+
+def test_checks_are_commands(tmp_path: Path) -> None:
+    text = 'prompt = "Look."\noutput.checks = ["make check", " ", "a\\u0000b"]\n'
+
+    assert problems_of(job_file(tmp_path, text)) == [
+        "triage.toml:2: output.checks[1]: wanted a command, found only blanks",
+        "triage.toml:2: output.checks[2]: a command cannot hold NUL",
+    ]
+
+
+def test_checks_are_refused_in_a_mode_that_runs_no_commands(tmp_path: Path) -> None:
+    path = job_file(tmp_path, 'prompt = "Look."\nmode = "ask"\noutput.checks = ["true"]\n')
+    [problem] = problems_of(path)
+
+    assert problem.startswith('triage.toml:3: output.checks: mode = "ask" runs no commands, and these are commands')
+
+
+def test_there_are_not_too_many_checks(tmp_path: Path) -> None:
+    checks = ", ".join(['"true"'] * 21)
+    [problem] = problems_of(job_file(tmp_path, f'prompt = "Look."\noutput.checks = [{checks}]\n'))
+
+    assert problem.startswith("triage.toml:2: output.checks: wanted at most 20 commands, found 21")
