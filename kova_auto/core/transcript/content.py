@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
 from kova_auto.core.event import CallFinished, Event, ModelReplied
+from kova_auto.core.ids import CallId
+from kova_auto.core.loop.walk import walk
 from kova_auto.core.message import AssistantMessage, ImagePart, Message, Part, TextPart, ToolCall
-from kova_auto.core.run import fold
 from kova_auto.core.transcript.span import Span
 
 Json = dict[str, JsonValue]
@@ -25,16 +26,20 @@ class Input:
 
 
 def add_content(spans: Iterable[Span], events: Sequence[Event], inputs: Mapping[int, Input]) -> None:
-    """Add to each call of a model what it was given and said, and to each tool call what it was given and brought.
+    """Add to the run what happened between its iterations, and to each call what it was given and what came of it.
 
     Args:
         spans: Of the run.
         events: All of its facts, oldest first.
         inputs: Of each call of a model, by the position of the fact that announces it.
     """
-    calls, replies = fold(events).calls, _replies(events)
+    walked = walk(events)
+    calls, replies = walked.state.calls, _replies(events)
     results = {event.call_id: event.result for event in events if isinstance(event, CallFinished)}
     for span in spans:
+        if span.kind == "run":
+            moments = iter(walked.interludes)
+            span.moments = [replace(moment, attributes={"kova.text": next(moments).text}) for moment in span.moments]
         if span.kind == "chat" and span.seq in inputs:
             given = inputs[span.seq]
             span.attributes["gen_ai.system_instructions"] = _written([_text(given.system)])
@@ -42,7 +47,7 @@ def add_content(spans: Iterable[Span], events: Sequence[Event], inputs: Mapping[
             if reply := replies.get(span.seq):
                 span.attributes["gen_ai.output.messages"] = _written([_output(reply)])
         if span.kind == "tool":
-            call = next(known.call for key, known in calls.items() if key == span.attributes["gen_ai.tool.call.id"])
+            call = calls[CallId(str(span.attributes["gen_ai.tool.call.id"]))].call
             span.attributes["gen_ai.tool.call.arguments"] = call.unparsed or _written(call.args)
             if call.id in results:
                 span.attributes["gen_ai.tool.call.result"] = results[call.id].text

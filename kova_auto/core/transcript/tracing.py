@@ -74,7 +74,7 @@ class _Tracing:
     def step(self, seq: int, event: Event, before: RunState) -> None:
         self._state = apply(before, event)
         if told := interlude(event, before):
-            self._run.moments.append(Moment(told.at, f"kova.{told.kind}", {"kova.text": told.text}))
+            self._run.moments.append(Moment(told.at, f"kova.{told.kind}"))  # Its text may hold what was said.
         match event:
             case RunAcquired():
                 self._end_chat(event.at, LOST)

@@ -142,6 +142,13 @@ def test_with_content_each_call_has_what_it_was_given_and_what_came_of_it() -> N
     assert (look["gen_ai.tool.call.arguments"], look["gen_ai.tool.call.result"]) == ('{"path": "a"}', "seen")
 
 
+def test_what_happened_between_iterations_is_named_and_told_with_content_alone() -> None:
+    plain, whole = (spans_in(written(lost(), content=content))[0] for content in (False, True))
+    assert [event["name"] for event in plain["events"]] == ["kova.taken_up"] * 2
+    assert [event["attributes"] for event in plain["events"]] == [[], []]
+    assert "was lost while m was asked" in str(whole["events"][0]["attributes"])
+
+
 def test_a_call_that_failed_has_no_output() -> None:
     failed = next(span for span in spans_in(written(eventful(), content=True)) if span["name"].startswith("chat"))
     assert "gen_ai.output.messages" not in attributes(failed)
