@@ -116,7 +116,11 @@ class LongRun:
             except DiedError:
                 self.deaths += 1
             self.stage.clock.later(self.stage.lease / timedelta(seconds=1) + 1)
-        while await self._engine(self.store.journal).advance(RUN) is not Advanced.DONE:
+        await self.drive(self.store.journal)
+
+    async def drive(self, journal: Journal) -> None:
+        """Have one worker bring it to its end."""
+        while await self._engine(journal).advance(RUN) is not Advanced.DONE:
             self.stage.clock.later(31)
 
     def _engine(self, journal: Journal) -> Engine:

@@ -63,7 +63,7 @@ async def test_a_run_of_300_iterations_in_a_window_of_16k_finishes_what_it_was_g
     assert not all(lost)
 
 
-@pytest.mark.parametrize("seed", range(1))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5))])
 async def test_killed_at_fifty_random_points_it_ends_the_same(begin: Begin, seed: int) -> None:
     model = Counter(window=WINDOW)
     run = begin(model)

@@ -13,6 +13,7 @@ from typing import Final
 from kova_auto.core.approval.levels import Decision
 from kova_auto.core.call_state import CallState
 from kova_auto.core.context.shorten import without_middle
+from kova_auto.core.goal.contract import numbered
 from kova_auto.core.message import FileChange, ToolCall
 from kova_auto.core.repetition import canonical
 from kova_auto.core.settling import NOBODY, UNREACHED
@@ -96,8 +97,8 @@ def _objectives(state: RunState, later: Sequence[CallState]) -> Iterator[OnRecor
             if (status := item.get("status")) != "completed" and isinstance(subject := item.get("subject"), str):
                 yield OnRecord(_line(f"to do ({str(status).replace('_', ' ')}): {subject}"), (subject[:_LINE],))
     if not any(call.result and call.result.criteria is not None for call in later):
-        for criterion in state.criteria or ():
-            yield OnRecord(_line(f"the goal is reached only if: {criterion}"), (criterion[:_LINE],))
+        for criterion in numbered(state.criteria or ()):
+            yield OnRecord(f"by this the goal is judged: {criterion.said}", (criterion.said,))
 
 
 def _decisions(calls: Sequence[CallState]) -> Iterator[OnRecord]:

@@ -61,7 +61,7 @@ def test_a_list_that_the_model_still_sees_is_not_said_again() -> None:
 
 def test_by_what_the_goal_is_judged_is_not_lost() -> None:
     state = a_run({"criteria": ("the tests pass", "the page is there")})
-    assert lost(state, 1, "Then the tests pass.", ALL) == ("the goal is reached only if: the page is there",)
+    assert lost(state, 1, "c1: the tests pass", ALL) == ("by this the goal is judged: c2: the page is there",)
 
 
 def test_a_plan_is_not_lost() -> None:
