@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from kova_auto.core.approval.levels import Mode
 from kova_auto.core.budget import used_up
+from kova_auto.core.goal.ending import conclusion
 from kova_auto.core.goal.turns import ends_turn
 from kova_auto.core.goal.words import WRAP_UP as GOAL_WRAP_UP
 from kova_auto.core.goal.words import go_on
@@ -78,7 +79,7 @@ def _about_the_reply(state: RunState) -> Iterator[str]:
         yield CUT if len(replies) < 2 or replies[-2].reply.stop is not StopReason.LENGTH else CUT_AGAIN
     elif not newest.calls and not newest.reply.text.strip() and newest.reply.stop is not StopReason.PAUSED:
         yield SILENT
-    elif state.mode is Mode.GOAL and ends_turn(replies):
+    elif state.mode is Mode.GOAL and ends_turn(replies) and not conclusion(state):
         yield go_on(state)
     found = circle(state) if newest.calls else None
     if found and (found.times < TOO_OFTEN or found.times % TOO_OFTEN == 0):

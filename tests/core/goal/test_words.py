@@ -96,6 +96,7 @@ def test_a_long_objective_is_said_again_in_part() -> None:
         ((" ",), [SILENT]),
         ((did(),), []),
         ((did(), completed()), []),
+        ((did(), completed(), "Done."), []),  # Its answer is put right, where it does not fit.
         ((did(), completed(), did(), "So."), [go_on(a_goal_run(did(), completed(), did(), "So."))]),
     ],
 )
