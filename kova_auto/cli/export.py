@@ -125,7 +125,9 @@ def _write_bodies(extract: Extract, directory: Path) -> bool:
     if extract.bodies:
         complain(f"{exact} of {len(extract.bodies)} bodies are on record and the same to the byte", "note")
     else:
-        complain("no provider was sent anything: a script was played, or a model in this process", "note")
+        complain(
+            "no body is on record: a script was played, or a model in this process; older versions kept none", "note"
+        )
     return all(body.is_exact is not False for body in extract.bodies)
 
 
