@@ -15,7 +15,7 @@ from kova_auto.app.places import places_of
 from kova_auto.app.specimens import plain_arguments, specimens
 from kova_auto.app.tooling import tooling_of
 from kova_auto.app.vault import Vault
-from kova_auto.core.approval.adjudicate import adjudicate
+from kova_auto.core.approval.adjudicate import UNAGREED, adjudicate
 from kova_auto.core.approval.explanation import Explanation, Settled, explain, settled
 from kova_auto.core.approval.levels import ApprovalLevel, Mode, Verdict
 from kova_auto.core.approval.policy import Policy
@@ -104,9 +104,9 @@ class Explainer:
         return found
 
     async def explain(self, tool: str, args: Mapping[str, JsonValue], tainted_by: str = "") -> Explanation:
-        """Explain one call."""
+        """Explain one call, as the first of a run: where a person has to agree to criteria, nobody has yet."""
         call = ToolCall(id=_CALL, tool=tool, args=dict(args))
-        return explain(await self._facts(call, self.policy, tainted_by), self.policy)
+        return explain(await self._facts(call, self.policy, tainted_by, unagreed=True), self.policy)
 
     async def survey(self, tainted_by: str = "") -> tuple[Specimen, ...]:
         """Explain a call of every tool for each way in which it may be judged under this policy."""
@@ -131,7 +131,8 @@ class Explainer:
         for known in calls:
             args = _moved(known.call.args, request.workspace, self.job.workspace)
             call = known.call.model_copy(update={"args": args})
-            verdict = adjudicate(await self._facts(call, policy, known.tainted_by), policy)
+            unagreed = known.verdict.rule == UNAGREED
+            verdict = adjudicate(await self._facts(call, policy, known.tainted_by, unagreed=unagreed), policy)
             if verdict.ruling is not known.verdict.ruling:
                 changed.append(
                     Rejudged(
@@ -149,8 +150,10 @@ class Explainer:
     def _policy(self, level: ApprovalLevel | None) -> Policy:
         return policy_of(self.job, level, user=self.user, remembered=self.remembered)
 
-    async def _facts(self, call: ToolCall, policy: Policy, tainted_by: str) -> CallFacts:
-        return replace(await self.toolbox.facts(call, self._scene(policy)), tainted_by=tainted_by)
+    async def _facts(self, call: ToolCall, policy: Policy, tainted_by: str, *, unagreed: bool) -> CallFacts:
+        facts = await self.toolbox.facts(call, self._scene(policy))
+        agrees = policy.mode is Mode.GOAL and policy.attended and not self.job.goal.criteria
+        return replace(facts, tainted_by=tainted_by, unagreed=unagreed and agrees)
 
     def _scene(self, policy: Policy) -> Scene:
         return Scene(

@@ -52,7 +52,8 @@ class ProposeArguments(Value):
     """Hold what is proposed."""
 
     criteria: tuple[str, ...] = Field(
-        description=f"What must be so, one sentence each: at most {MOST} of at most {LONGEST} characters."
+        json_schema_extra={"minItems": 1},  # of the model; a person may want none
+        description=f"What must be so, one sentence each: at most {MOST} of at most {LONGEST} characters.",
     )
 
 

@@ -57,6 +57,21 @@ async def test_a_call_of_a_copy_is_judged_where_the_job_works_today(tmp_path: Pa
         assert await changes(found, told.events) == (2, [("1.2", Ruling.ALLOW, Ruling.ASK)])
 
 
+async def test_before_a_person_has_agreed_to_criteria_nothing_is_changed(tmp_path: Path) -> None:
+    async with explainer(tmp_path, 'mode = "goal"\n', ApprovalLevel.AUTO) as found:
+        rules = {(one.tool, one.explanation.verdict.rule) for one in await found.survey()}
+        told = story(tmp_path, call("write", file_path="a.txt", content=""), level=ApprovalLevel.AUTO).does("1.1")
+        assert await changes(found, told.events) == (1, [])
+
+    assert rules >= {
+        ("write", "mode.goal.unagreed"),
+        ("read", "level.attended.auto.read_inside"),
+        ("goal_propose_criteria", "level.attended.auto.contract"),
+        ("goal_complete", "level.attended.auto.note"),
+    }
+    assert ("write", "level.attended.auto.write_inside") not in rules
+
+
 async def test_a_call_that_came_behind_untrusted_text_is_judged_as_such_a_one(tmp_path: Path) -> None:
     async with explainer(tmp_path, 'automation = "full"\n') as found:
         told_page = told(ResultStatus.OK, "a page").model_copy(update={"taints": "a page of a.example"})

@@ -28,6 +28,7 @@ _WRITERS = frozenset(
 
 _WAITING = frozenset((Effect.WRITE, Effect.MEMORY, Effect.CONFIGURE, Effect.OUTWARD))
 """Effects that wait until it is agreed by what a goal is judged."""
+UNAGREED = "mode.goal.unagreed"
 
 
 def adjudicate(facts: CallFacts, policy: Policy) -> Verdict:
@@ -71,7 +72,7 @@ def _opinions(facts: CallFacts, policy: Policy) -> Iterator[Opinion]:
     if facts.effect is None or reach(policy.mode, facts.effect) is Reach.NO:
         yield _deny(Stage.MODE, f"mode.{policy.mode}.{facts.effect}", reasons.mode(facts, policy))
     if facts.unagreed and facts.effect in _WAITING:
-        yield _deny(Stage.MODE, f"mode.{policy.mode}.unagreed", reasons.unagreed())
+        yield _deny(Stage.MODE, UNAGREED, reasons.unagreed())
     box = None
     if facts.effect is Effect.COMMAND:
         box = box_of(facts, policy)
