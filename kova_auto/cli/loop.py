@@ -36,10 +36,13 @@ Part = tuple[tuple[float, float, float], Iterator[str]]
 def loop_lines(view: LoopView, zone: ZoneInfo, ink: Ink) -> Iterator[str]:
     """Yield the loop's lines."""
     scripted = f"  {ink(SCRIPTED, YELLOW)}" if view.scripted else ""
-    yield f"run {ink(view.run_id, bold=True)}{scripted}"
+    goes_on = f"  goes on with run {view.continues}" if view.continues else ""
+    yield f"run {ink(view.run_id, bold=True)}{scripted}{goes_on}"
     for _, lines in sorted(_parts(view, zone, ink), key=lambda part: part[0]):
         yield from lines
-    yield from goal_lines(view.goal, ink) if view.goal else ()
+    head, *rest = goal_lines(view.goal, ink) if view.goal else ("",)
+    yield from (f"├─ {ink('goal', bold=True)} {head}",) if view.goal else ()
+    yield from (f"│    {line}" for line in rest)
     stopped = view.outcome.replace("_", " ") if view.outcome else view.execution
     yield f"└─ {ink(stopped, bold=True)}: {one_line(view.why, _SENTENCE)}"
     yield ink(f"   {view.ran_s:.1f} s · {view.tokens:,} tokens · {spell_cost(view.cost_usd)}", DIM)
@@ -57,14 +60,14 @@ def _parts(view: LoopView, zone: ZoneInfo, ink: Ink) -> Iterable[Part]:
 def goal_lines(goal: GoalView, ink: Ink) -> Iterator[str]:
     """Yield how far a run has come with its goal."""
     turns = f"turn {goal.turn} of {goal.turns}"
-    yield f"├─ {ink('goal', bold=True)} {goal.status.replace('_', ' ')}, {turns}: {one_line(goal.objective, _SENTENCE)}"
+    yield f"{goal.status.replace('_', ' ')}, {turns}: {one_line(goal.objective, _SENTENCE)}"
     for one in goal.criteria:
         found = {None: "not judged yet", True: ink("met", GREEN), False: ink("not met", YELLOW)}[one.met]
         what = f"`{one.command}` ends well" if one.command else one.text
         evidence = f": {one_line(one.evidence, _SENTENCE)}" if one.evidence else ""
-        yield f"│    {one.id} {found}  {one_line(what, _SENTENCE)}{evidence}"
+        yield f"{one.id} {found}  {one_line(what, _SENTENCE)}{evidence}"
     if goal.blocker:
-        yield f"│    {ink('blocked', YELLOW)}: {one_line(goal.blocker, _SENTENCE)}"
+        yield f"{ink('blocked', YELLOW)}: {one_line(goal.blocker, _SENTENCE)}"
 
 
 def _attempt(attempt: LoopAttempt, ink: Ink) -> str:

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from kova_auto.cli.ink import Ink
 from kova_auto.cli.job_rows import JsonDict
+from kova_auto.cli.loop import goal_lines
 from kova_auto.cli.progress import result_head, spell_call, spell_usage
 from kova_auto.cli.usage_rows import spell_sum
 from kova_auto.core.delivery.document import count
@@ -17,7 +18,7 @@ from kova_auto.core.delivery.text import clean, one_line
 from kova_auto.core.event import Event
 from kova_auto.core.goal.view import goal_view
 from kova_auto.core.ids import JobName
-from kova_auto.core.loop.interludes import said_of_source
+from kova_auto.core.loop.interludes import said_of_check, said_of_source
 from kova_auto.core.loop.values import LoopAttempt
 from kova_auto.core.loop.view import attempts_of, loop_view
 from kova_auto.core.loop.why import why_it_stopped
@@ -109,6 +110,10 @@ def _sections(state: RunState, ink: Ink) -> Iterator[tuple[str, Iterable[str]]]:
     """Yield what a run was shown besides its prompt, used and called, each under its title."""
     if state.context and state.context.sources:
         yield "context", (f"  {one_line(said_of_source(source), _RESULT)}" for source in state.context.sources)
+    if goal := goal_view(state):
+        yield "goal", (f"  {line}" for line in goal_lines(goal, ink))
+    if state.checked:
+        yield "checks", (f"  {said_of_check(result)}" for result in state.checked.results)
     if not state.request.scripted and state.spent:
         yield "usage", _usage_lines(state)
     if state.calls:
@@ -142,6 +147,8 @@ def _facts(state: RunState, row: RunRow, zone: ZoneInfo) -> Iterator[tuple[str, 
         yield "left", f"{row.kept}; kova-auto runs diff shows it, apply or discard it"
     elif state.settled:
         yield "left", f"changes that were {state.settled.how} by {state.settled.by}"
+    if state.request.continues:
+        yield "goes on", f"with run {state.request.continues}"
     if state.request.inputs:
         yield "inputs", " ".join(f"{name}={value}" for name, value in state.request.inputs.items())
     instants = (

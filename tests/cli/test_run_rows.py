@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from kova_auto.cli.ink import Ink
 from kova_auto.cli.listing import listing
 from kova_auto.cli.run_rows import HEAD, by_jobs, cells, run_json, run_lines, under_jobs
-from kova_auto.core.event import ContextAssembled
+from kova_auto.core.event import CheckResult, ChecksFinished, ChecksStarted, ContextAssembled
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import Usage
 from kova_auto.core.source import Source, SourceKind
@@ -80,7 +80,7 @@ def test_what_each_iteration_used_is_shown_with_its_price() -> None:
 def test_a_program_gets_every_call_and_delivery() -> None:
     story = a_finished_story()
     shown = run_json(story.state, story.events)
-    assert list(shown) == ["run", "why", "attempts", "answer", "context", "calls", "usage", "deliveries"]
+    assert list(shown) == ["run", "why", "attempts", "answer", "goal", "context", "calls", "usage", "deliveries"]
     assert shown["answer"] == "All\x07 is well.\n"
     assert shown["run"] == run_row(story.state).model_dump(mode="json")
 
@@ -129,6 +129,20 @@ def test_what_a_run_was_shown_besides_its_prompt_is_listed() -> None:
         "  not mention gone.md, as there is no such file",
     ]
     assert run_json(story.state, story.events)["context"] == [source.model_dump(mode="json") for source in sources]
+
+
+def test_a_goal_and_what_the_answer_was_checked_by_are_shown() -> None:
+    story = Story(a_request(job=a_job(mode="goal", goal={"criteria": ["it works"]}), continues="nightly@before"))
+    story.says(says("Done."))
+    story.events += [
+        ChecksStarted(at=story.later(), iteration=1),
+        ChecksFinished(at=story.later(), iteration=1, results=(CheckResult(command="test -s a", exit_code=1),)),
+    ]
+    shown = list(run_lines(story.state, BERLIN, Ink()))
+    assert "  goes on     with run nightly@before" in shown
+    goal = shown.index("goal")
+    assert shown[goal + 1 : goal + 3] == ["  active, turn 1 of 30: Look.", "  c1 not judged yet  it works"]
+    assert shown[shown.index("checks") + 1] == "  `test -s a` ended with 1 after 0.0 s"
 
 
 def test_runs_of_a_job_stand_together_under_its_name() -> None:

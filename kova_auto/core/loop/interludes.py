@@ -94,7 +94,7 @@ def _told_of_turn(event: Event, before: RunState) -> tuple[InterludeKind, str] |
             by = f", as {said.by} let it" if said else ""
             return InterludeKind.MODE, f"it goes on in mode {event.mode}{by} (call {event.call_id})"
         case ChecksFinished():
-            return InterludeKind.CHECKS, f"the answer was checked: {'; '.join(map(_checked, event.results))}"
+            return InterludeKind.CHECKS, f"the answer was checked: {'; '.join(map(said_of_check, event.results))}"
         case ModelReplied() | CallFinished() if before.mode is Mode.GOAL:
             text = _goal(event, before)
             return (InterludeKind.GOAL, text) if text else None
@@ -134,7 +134,8 @@ def _compacted(event: ContextCompacted) -> str:
     return f"{what} ({how}), as {why}: about {event.tokens_before:,} tokens became {event.tokens_after:,}{back}"
 
 
-def _checked(result: CheckResult) -> str:
+def said_of_check(result: CheckResult) -> str:
+    """Return what a command came to that checked the answer."""
     came_to = "did not end by itself" if result.exit_code is None else f"ended with {result.exit_code}"
     return f"`{result.command}` {came_to} after {result.took_s:.1f} s"
 

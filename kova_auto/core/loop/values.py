@@ -185,6 +185,7 @@ class LoopView(Value):
         attempts: The further ones.
         interludes: Oldest first.
         goal: How far it has come with its goal; None where it has none.
+        continues: The run whose session goes on with this one; None where it begins one.
     """
 
     run_id: RunId
@@ -201,3 +202,4 @@ class LoopView(Value):
     attempts: tuple[LoopAttempt, ...] = ()
     interludes: tuple[Interlude, ...] = ()
     goal: GoalView | None = None
+    continues: RunId | None = None

@@ -40,6 +40,7 @@ def loop_view(events: Sequence[Event]) -> LoopView:
         attempts=attempts_of(state),
         interludes=tuple(walked.interludes),
         goal=goal_view(state),
+        continues=state.request.continues,
     )
 
 
