@@ -81,15 +81,20 @@ def choices(messages: Sequence[Message], offered: frozenset[str]) -> Choices:
 
 def known_files(messages: Sequence[Message]) -> Iterator[str]:
     """Yield the names of files that are named by a person or were listed, in their order."""
-    for message in messages:
+    for place, message in enumerate(messages):
         match message:
             case UserMessage():
-                yield from _named_in(text_of(message))
+                yield from _named_in(text_of(message) if place else task_of(message))
             case ToolMessage(status=ResultStatus.OK) if message.call.tool == GLOB:
                 lines = text_of(message).splitlines()
                 yield from (line for line in lines if line and not line.endswith("/") and not line.startswith("["))
             case _:
                 pass
+
+
+def task_of(message: UserMessage) -> str:
+    """Return what the run was asked to do, alone: files that are shown with it fill the window, and it reads files."""
+    return next((part.text for part in message.parts if isinstance(part, TextPart)), "")
 
 
 def text_of(message: UserMessage | ToolMessage) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from kova_auto.core.message import AssistantMessage, Message, ResultStatus, ToolCall, ToolMessage, UserMessage
-from kova_auto.llm.local.actions import EVERYTHING, FINAL, GLOB, PATH, PATTERN, READ, Choices, text_of
+from kova_auto.llm.local.actions import EVERYTHING, FINAL, GLOB, PATH, PATTERN, READ, Choices, task_of, text_of
 from kova_auto.llm.results import Result
 
 _HOW: Final = (
@@ -39,7 +39,7 @@ def turns(messages: Sequence[Message], options: Choices, room: int) -> Turns:
     for message in messages:
         match message:
             case UserMessage() if not said:
-                said.append(_user(_task(text_of(message), options)))
+                said.append(_user(_task(task_of(message), options)))
             case UserMessage():
                 said.append(_user(text_of(message)))
             case AssistantMessage() if not message.calls:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kova_auto.core.message import AssistantMessage, ResultStatus
-from kova_auto.llm.local.actions import Choices
+from kova_auto.core.message import AssistantMessage, ResultStatus, TextPart, UserMessage
+from kova_auto.llm.local.actions import READ, Choices, choices
 from kova_auto.llm.local.prompt import cut, size_of_results, turns
 from tests.llm.local.parts import after, user
 
@@ -48,3 +48,14 @@ def test_long_results_are_cut_first_and_alike(room: int, kept: tuple[int, ...]) 
     assert [
         f"[{len(text) - size} characters left out" in told for text, size, told in zip(texts, kept, shown, strict=True)
     ] == [size < len(text) for text, size in zip(texts, kept, strict=True)]
+
+
+def test_of_a_prompt_only_the_task_is_told_and_names_files() -> None:
+    prompt = UserMessage(parts=(TextPart(text="Read @a.txt."), TextPart(text="<<< a.txt\nsee b.txt\n>>>")))
+    again = UserMessage(parts=(TextPart(text="And c.txt?"),))
+    options = choices([prompt, again], frozenset({READ}))
+    (task, _) = turns([prompt, again], options, room=100)
+
+    assert options.files == ("a.txt", "c.txt")
+    assert isinstance(task, dict)
+    assert str(task["content"]).endswith("Task: Read @a.txt.\n\nFiles: a.txt, c.txt")
