@@ -35,19 +35,23 @@ class RunAsk(Value):
     """Ask for one run now.
 
     Attributes:
-        job: Path of the job file, absolute.
+        job: Path of the job file, absolute; empty where a run is continued.
         key: Tells this request from every other; made where it was asked.
         level: Approval level of an attended run; None for an unattended one.
         staged: Writes go to a copy of the workspace, and nothing is delivered.
+        continues: The finished run whose session this one goes on with, under the job as that run had it.
+        prompt: What is asked in place of that job's prompt, word for word.
     """
 
-    job: str
+    job: str = ""
     key: str
     asked_at: datetime
     inputs: dict[str, str] = Field(default_factory=dict)
     level: ApprovalLevel | None = None
     staged: bool = False
     listener: Listener | None = None
+    continues: RunId | None = None
+    prompt: str = ""
 
 
 class Said(Value):

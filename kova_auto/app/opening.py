@@ -19,6 +19,7 @@ from kova_auto.app.staging import Copies
 from kova_auto.core.approval.levels import ApprovalLevel
 from kova_auto.core.approval.policy import policy_hash
 from kova_auto.core.backfill import Backfill
+from kova_auto.core.continuing import continued_job
 from kova_auto.core.day import day_is_spent, say_spent
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.event import Origin, RunRequested
@@ -115,12 +116,29 @@ class Opening:
         Raises:
             ConfigError: The job file is broken, an input does not fit, there is neither model nor script, a price is
                 not known that a ceiling wants, or the job has spent what it may on this day.
+            IllegalEventError: The run that is to be continued cannot be.
+            UnknownRunError: It is not there.
         """
-        now = self.clock.now()
+        if ask.continues:
+            return await self._of_continuation(ask, ask.continues)
         job = await asyncio.to_thread(self.loader, Path(ask.job))
+        return await self._asked_for(ask, job, inputs_of(job, ask.inputs))
+
+    async def _of_continuation(self, ask: RunAsk, run_id: RunId) -> RunRequested:
+        """Return what opens a run that goes on with the session of another, under the job as that one had it.
+
+        What the other had read stays read, so that its taint does; a run that was only tried out is only tried out.
+        """
+        before = await self.past.journal.load(run_id)
+        job = continued_job(before, ask.prompt)
+        opened = await self._asked_for(ask.model_copy(update={"staged": ask.staged or before.request.staged}), job, {})
+        return opened.model_copy(update={"continues": run_id, "tainted_by": before.tainted_by})
+
+    async def _asked_for(self, ask: RunAsk, job: Job, inputs: dict[str, str]) -> RunRequested:
+        now = self.clock.now()
         if ask.listener:
             job = job.model_copy(update={"notify": (Notify(endpoint=ask.listener.name),)})
-        inputs, key = inputs_of(job, ask.inputs), requested_run_id(JobName(job.name), ask.asked_at, ask.key)
+        key = requested_run_id(JobName(job.name), ask.asked_at, ask.key)
         found = await aside(partial(self._look, key, job, now))
         chain = await self._chain(found, job, now)
         if chain.lacks:

@@ -118,13 +118,13 @@ def run(  # noqa: PLR0913  # each is an option that a person types
         as_json=json,
         record=record,
         asked_at=now_of(context),
-        level=_level(level, attended=attended, as_json=json),
+        level=level_of(level, attended=attended, as_json=json),
     )
     log_warnings()
     raise typer.Exit(asyncio.run(_run(settings, wish)))
 
 
-def _level(level: ApprovalLevel | None, *, attended: bool, as_json: bool) -> ApprovalLevel | None:
+def level_of(level: ApprovalLevel | None, *, attended: bool, as_json: bool) -> ApprovalLevel | None:
     """Return the level of a run that somebody attends; None where nobody does.
 
     Raises:

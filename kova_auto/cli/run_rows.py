@@ -143,6 +143,8 @@ def _facts(state: RunState, row: RunRow, zone: ZoneInfo) -> Iterator[tuple[str, 
     yield "model", f"{row.model} ({SCRIPTED})" if row.scripted else state.pin.label
     yield "mode", f"{row.mode}, {row.level}"
     yield "workspace", row.workspace
+    if state.request.continues:
+        yield "continues", state.request.continues
     if row.kept:
         yield "left", f"{row.kept}; kova-auto runs diff shows it, apply or discard it"
     elif state.settled:

@@ -11,6 +11,7 @@ import typer
 from kova_auto.cli.acting import act, through_of
 from kova_auto.cli.asking import ask, change, person
 from kova_auto.cli.changes import APPLY, DISCARD, RunArgument, apply, discard
+from kova_auto.cli.continuing import CONTINUE, continue_run
 from kova_auto.cli.ending import INTERRUPTED, code_of
 from kova_auto.cli.export import EXPORT, export
 from kova_auto.cli.frame import FAILED, new_app
@@ -240,6 +241,7 @@ def undo(run: RunArgument, *, config: ConfigOption = None) -> None:
         say("There is nothing to restore: the run changed no file.")
 
 
+app.command("continue", help=CONTINUE)(continue_run)
 app.command("export", help=EXPORT)(export)
 app.command("apply", help=APPLY)(apply)
 app.command("discard", help=DISCARD)(discard)
