@@ -13,6 +13,8 @@ from kova_auto.core.event import (
     CallAdjudicated,
     CallFinished,
     CallStarted,
+    CompactionFailed,
+    CompactionStarted,
     ContextAssembled,
     DeliveryFinished,
     DeliveryStarted,
@@ -66,6 +68,16 @@ class Story:
             at=self._now(), iteration=self.state.iteration + 1, model=self.model, request_hash="h"
         )
         self.events.append(started)
+        return self
+
+    def sums_up(self, *, then: str = "", retry_at: datetime | None = None) -> Story:
+        """Ask for a summary of everything; where `then` says so, none came, and why."""
+        number = self.state.iteration
+        told = {"iteration": number, "through": number, "reason": "threshold", "tokens": 9, "request_hash": "h"}
+        self.events.append(CompactionStarted.model_validate({"at": self._now(), "model": self.model, **told}))
+        if then:
+            why = {"error": "ModelUnavailable", "message": then, "retry_at": retry_at}
+            self.events.append(CompactionFailed.model_validate({"at": self._now(), "iteration": number, **why}))
         return self
 
     def fails(

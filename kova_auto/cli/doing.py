@@ -44,6 +44,8 @@ def _waiting(state: RunState, now: datetime) -> str:
         return f"begins attempt {state.attempt} in {_since(now, state.not_before)}"
     if state.failure and state.failure.retry_at and state.failure.retry_at > now:
         return f"asks the model again in {_since(now, state.failure.retry_at)}"
+    if state.unsummed and (retry_at := state.unsummed[-1].retry_at) and retry_at > now:
+        return f"asks for a summary again in {_since(now, retry_at)}"
     return ""
 
 

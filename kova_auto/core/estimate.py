@@ -5,12 +5,13 @@ No tokenizer of a provider is at hand; what it counted itself is the best that i
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Final
 
 from kova_auto.core.event import ModelReplied
 from kova_auto.core.ids import CallId
-from kova_auto.core.message import AssistantMessage, ImagePart, Message, Part, TextPart
+from kova_auto.core.message import AssistantMessage, ImagePart, Message, Part, TextPart, ToolCall, ToolMessage
 from kova_auto.core.state import RunState
 
 CHARS: Final = 4
@@ -104,11 +105,17 @@ def from_the_start(state: RunState) -> int:
     return fixed(state) + said + sum(tokens_of_reply(state, reply) for reply in state.shown)
 
 
-def tokens_of_message(message: Message) -> int:
-    """Return roughly how many tokens a message is."""
-    if not isinstance(message, AssistantMessage):
-        return tokens_of(message.parts)
-    return -(-len(message.text) // CHARS) + sum(-(-len(repr(call.args)) // CHARS) for call in message.calls)
+def tokens_of_message(message: Message, longest: int | None = None) -> int:
+    """Return roughly how many tokens a message is; see `tokens_of_reply` for `longest`."""
+    most = sys.maxsize if longest is None else longest // CHARS + PER_MESSAGE
+    if isinstance(message, AssistantMessage):
+        return -(-len(message.text) // CHARS) + sum(min(_asked(call), most) for call in message.calls)
+    told = tokens_of(message.parts)
+    return min(told, most) if isinstance(message, ToolMessage) else told
+
+
+def _asked(call: ToolCall) -> int:
+    return -(-len(repr(call.args)) // CHARS)
 
 
 def tokens_of_reply(state: RunState, reply: ModelReplied, longest: int | None = None) -> int:
@@ -121,9 +128,5 @@ def tokens_of_reply(state: RunState, reply: ModelReplied, longest: int | None = 
     """
     told = state.asides.get(reply.iteration, ())
     said = -(-len(reply.reply.text) // CHARS) + tokens_of(TextPart(text=text) for text in told) * bool(told)
-    if longest is None:
-        return said + sum(-(-len(repr(call.args)) // CHARS) + _told(state, call.id) for call in reply.calls)
-    most = longest // CHARS + PER_MESSAGE
-    return said + sum(
-        min(-(-len(repr(call.args)) // CHARS), most) + min(_told(state, call.id), most) for call in reply.calls
-    )
+    most = sys.maxsize if longest is None else longest // CHARS + PER_MESSAGE
+    return said + sum(min(_asked(call), most) + min(_told(state, call.id), most) for call in reply.calls)

@@ -72,7 +72,7 @@ def folded(state: RunState, step: Compact) -> tuple[Message, ...]:
     if state.compactions:
         return (prompt, UserMessage(parts=(TextPart(text=state.compactions[-1].summary),)), *exchanges)
     history = () if step.shown_from else context.history
-    return (*history, prompt, *exchanges)
+    return (*(map(_cut, history) if step.trimmed else history), prompt, *exchanges)
 
 
 def _cut(message: Message) -> Message:

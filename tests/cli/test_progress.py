@@ -8,7 +8,7 @@ from kova_auto.cli.doing import doing
 from kova_auto.cli.ink import Ink
 from kova_auto.cli.progress import progress, summary
 from kova_auto.core.approval.levels import Decision
-from kova_auto.core.event import CompactionStarted, ContextCompacted, RunAcquired, StopRequested
+from kova_auto.core.event import ContextCompacted, RunAcquired, StopRequested
 from kova_auto.core.job import Outcome
 from kova_auto.core.pin import ModelPin
 from kova_auto.core.price import FREE
@@ -143,16 +143,14 @@ def test_it_says_what_a_run_is_doing_now() -> None:
             Story().says(says("", call("change"))).waits("1.1")
         ),
         "sums up older iterations · 28 s": summing_up(),
+        "asks for a summary again in 27 s": Story().says(says("A.")).sums_up(then="busy", retry_at=at("06:01:00")),
         "": Story().ends(),
     }
     assert {doing(story.state, now): story for story in doings.values()} == doings
 
 
 def summing_up() -> Story:
-    story = Story().says(says("One."))
-    asked = {"iteration": 1, "through": 1, "model": "a/b", "reason": "threshold", "tokens": 9, "request_hash": "h"}
-    story.events.append(CompactionStarted.model_validate({"at": story.later(), **asked}))
-    return story
+    return Story().says(says("One.")).sums_up()
 
 
 def test_what_was_folded_is_told_as_it_happens() -> None:

@@ -8,14 +8,17 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from kova_auto.core.context.briefing import Briefing
 from kova_auto.core.errors import ContextOverflowError, ModelRefusedError, ModelUnavailableError
 from kova_auto.core.event import CompactionFailed, CompactionStarted, ContextCompacted
 from kova_auto.core.fault import Fault
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import (
     AssistantMessage,
+    Message,
     ModelReply,
     ModelRequest,
+    ResultStatus,
     TextPart,
     ToolMessage,
     Usage,
@@ -30,7 +33,7 @@ from kova_auto.llm.openai_chat.wire import OpenAiChat
 from tests.doubles.model import Failure, Turns, call, fails, says
 from tests.engine.replays import Again
 from tests.engine.worlds import RUN, Stage
-from tests.support import a_job
+from tests.support import a_job, tool_call
 
 PIN = ModelPin(name="test/model", capability=Capability(window=16_000), price=Price(input=1.0, output=1.0))
 SUMMARY = "## Objective\nLook around.\n## Next steps\nGo on."
@@ -280,6 +283,36 @@ async def test_another_model_sums_up_anew_in_a_replay() -> None:
     replay = await Again(long.stage).asked(live, PIN.model_copy(update={"name": "live/small"}))
 
     assert (replay.outcome_now, len(live.requests)) == (Outcome.DONE, 8)
+
+
+def said_before(results: int, chars: int) -> Briefing:
+    """Return what a run that goes on with another is shown of it: a summary, and results of so many characters."""
+    asks = [tool_call("look", number, path=f"{number}.txt") for number in range(1, results + 1)]
+    messages: list[Message] = [UserMessage(parts=(TextPart(text=f"<<< summary\n{SUMMARY}\n>>> summary"),))]
+    for ask in asks:
+        messages.append(AssistantMessage(text=f"Before {ask.id}.", calls=(ask,)))
+        found = (TextPart(text="x" * chars),)
+        messages.append(ToolMessage(call=ask, status=ResultStatus.OK, parts=found))
+    return Briefing(history=tuple(messages))
+
+
+@pytest.mark.parametrize(
+    ("results", "chars", "strategy"), [(9, 4_000, "summary"), (4, 20_000, "trimmed"), (40, 4_000, "fresh")]
+)
+async def test_what_an_earlier_run_said_is_folded_before_the_first_reply(
+    results: int, chars: int, strategy: str
+) -> None:
+    long = Long(Turns(*([SUMMED] if strategy != "fresh" else []), DONE))
+    long.stage.brief = said_before(results, chars)
+    await long.opened()
+    assert await long.goes_on() is Advanced.DONE
+    (one,) = await long.folded()
+
+    assert (one.through, one.strategy) == (0, strategy)
+    assert "those of the run that this one continues" in one.summary
+    assert SUMMARY in one.summary
+    assert ("The last that you wrote:\nBefore 40.1." in one.summary) is (strategy == "fresh")
+    assert len(long.model.requests[-1].messages) == 2
 
 
 async def test_no_result_is_parted_from_its_call() -> None:

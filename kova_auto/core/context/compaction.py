@@ -9,7 +9,7 @@ Source: reference on Kova, 7; reference on models, 4.1, lessons (c) and (e).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from kova_auto.core.context.kept import MOST_RESTORED
@@ -26,6 +26,7 @@ from kova_auto.core.estimate import (
 )
 from kova_auto.core.event import CompactionFailed, ContextCompacted, ModelReplied
 from kova_auto.core.fault import Fault
+from kova_auto.core.message import Message
 from kova_auto.core.patience import following
 from kova_auto.core.pin import ModelPin
 from kova_auto.core.state import RunState
@@ -88,8 +89,7 @@ def next_compaction(state: RunState, pin: ModelPin) -> Compact | None:
         return None
     room = _room(state, pin, reason)
     start = _first_kept(state, room, reason)
-    has_history = not state.compactions and bool(state.context.history)
-    if start == 0 and not has_history:
+    if start == 0 and not _history(state):
         return None
     through = state.iteration - len(state.shown) + start
     fresh = Compact(through, reason, room.before)
@@ -197,16 +197,27 @@ def _said_before(state: RunState) -> int:
     """Return roughly how many tokens stand between the prompt and the iterations that are shown."""
     if state.compactions:
         return tokens_of_text(state.compactions[-1].summary)
-    return sum(map(tokens_of_message, state.context.history)) if state.context else 0
+    return sum(map(tokens_of_message, _history(state)))
+
+
+def _history(state: RunState) -> tuple[Message, ...]:
+    """Return what the model is shown of an earlier run."""
+    return () if state.compactions or state.context is None else state.context.history
 
 
 def _trimmed(
     state: RunState, folded: Sequence[ModelReplied], asked: Compact, room: _Room, tries: int
 ) -> Compact | None:
-    """Return the same with less: long results are cut, and the oldest iterations left out until the rest fits."""
-    said = room.counted(_said_before(state)) if state.compactions else 0  # The history is what goes first.
+    """Return the same with less: what is long is cut, and then the oldest is left out until the rest fits."""
+    less = replace(asked, trimmed=True)
     sizes = [room.counted(tokens_of_reply(state, reply, LONG_RESULT)) for reply in folded]
-    left = room.whole - room.fixed - said
+    if history := _history(state):  # It is the oldest.
+        size = room.counted(sum(tokens_of_message(message, LONG_RESULT) for message in history))
+        if not tries and size + sum(sizes) <= room.whole - room.fixed:
+            return less
+        left = room.whole - room.fixed
+    else:
+        left = room.whole - room.fixed - room.counted(_said_before(state))
     budget = min(left, sum(sizes)) // 2 if tries else left
     start, used = len(folded), 0
     for place in range(len(folded) - 1, -1, -1):
@@ -216,18 +227,7 @@ def _trimmed(
         start = place
     if start == len(folded):
         return None
-    leaves_out = start > 0 or (not state.compactions and state.context is not None and bool(state.context.history))
-    shown_from = folded[start].iteration if leaves_out else 0
-    return Compact(
-        asked.through,
-        asked.reason,
-        asked.tokens,
-        asked.model,
-        asked.words,
-        shown_from,
-        trimmed=True,
-        max_output_tokens=asked.max_output_tokens,
-    )
+    return replace(less, shown_from=folded[start].iteration if start or history else 0)
 
 
 def size_after(state: RunState, through: int, text: str) -> int:

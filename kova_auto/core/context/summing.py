@@ -5,10 +5,12 @@ The newest summary is a part of what the next one is made of: `generation` count
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Final
 
 from kova_auto.core.context.compaction import given_up
 from kova_auto.core.context.shorten import without_middle
+from kova_auto.core.message import AssistantMessage, Message, TextPart, UserMessage
 from kova_auto.core.state import RunState
 from kova_auto.core.steps import Compact
 
@@ -94,15 +96,16 @@ def shown(state: RunState, step: Compact, said: str, restored: tuple[str, ...]) 
 
 def _folded(state: RunState, step: Compact) -> str:
     first = state.first_reply + 1
+    history = "those of the run that this one continues" if state.context and state.context.history else ""
     if step.through < first:
-        return "an earlier run's"
+        return history
     stretch = f"replies {first} to {step.through}" if step.through > first else f"reply {first}"
-    return f"your {stretch} and the results of their calls"
+    own = f"your {stretch} and the results of their calls"
+    return f"{history}, and {own}" if history else own
 
 
 def _fresh(state: RunState, step: Compact, head: str, restored: tuple[str, ...]) -> str:
-    before = summary_in(state.compactions[-1].summary) if state.compactions else ""
-    words = without_middle(_last_words(state, step.through), LAST_WORDS)
+    before, words = _last_summary(state), without_middle(_last_words(state, step.through), LAST_WORDS)
     return _joined(
         head,
         f"{_EARLIER}\n{_fenced(before)}" if before else "",
@@ -110,6 +113,24 @@ def _fresh(state: RunState, step: Compact, head: str, restored: tuple[str, ...])
         _listed(_ON_RECORD_FRESH, restored),
         _TAIL,
     )
+
+
+def _last_summary(state: RunState) -> str:
+    """Return the newest summary that a model has made, if need be of what the run that this one continues had said."""
+    if state.compactions:
+        return summary_in(state.compactions[-1].summary)
+    said = (
+        part.text
+        for message in reversed(_history(state))
+        if isinstance(message, UserMessage)
+        for part in message.parts
+        if isinstance(part, TextPart)
+    )
+    return next(filter(None, map(summary_in, said)), "")
+
+
+def _history(state: RunState) -> tuple[Message, ...]:
+    return state.context.history if state.context else ()
 
 
 def summary_in(text: str) -> str:
@@ -129,8 +150,9 @@ def _listed(title: str, lines: tuple[str, ...]) -> str:
 
 def _last_words(state: RunState, through: int) -> str:
     """Return the newest text of the model that is folded; empty where it wrote none."""
-    texts = (reply.reply.text.strip() for reply in reversed(state.replies[state.first_reply : through]))
-    return next((text for text in texts if text), "")
+    own = (reply.reply.text for reply in reversed(state.replies[state.first_reply : through]))
+    before = (message.text for message in reversed(_history(state)) if isinstance(message, AssistantMessage))
+    return next((text.strip() for text in chain(own, before) if text.strip()), "")
 
 
 def _joined(*parts: str) -> str:

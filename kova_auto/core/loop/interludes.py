@@ -144,5 +144,7 @@ def _during(before: RunState) -> str:
     """Return what was going on when a process was lost; empty where that was nothing in particular."""
     if before.calling:
         return f" while {before.calling.model} was asked"
+    if before.compacting:
+        return f" while {before.compacting.model} was asked for a summary"
     call = before.unsettled
     return f" during call {call.call.id} ({call.call.tool})" if call and call.started else ""

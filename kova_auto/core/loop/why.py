@@ -32,4 +32,7 @@ def why_it_stopped(state: RunState) -> str:
     if state.failure and state.failure.retry_at and not state.calling:
         at, why = state.failure.retry_at, state.failure.message
         return f"it asks the model again at {at:%Y-%m-%d %H:%M:%S} UTC, because {why}"
+    if state.unsummed and (retry_at := state.unsummed[-1].retry_at) and not state.compacting:
+        why = state.unsummed[-1].message
+        return f"it asks for a summary of older iterations again at {retry_at:%Y-%m-%d %H:%M:%S} UTC, because {why}"
     return "it has not begun" if state.execution is Execution.QUEUED else "it goes on"

@@ -24,6 +24,10 @@ def test_it_says_why_it_stopped() -> None:
         "it asks the model again at 2026-12-01 06:01:00 UTC, because busy": Story()
         .fails("busy", at("06:01:00"))
         .events,
+        "it asks for a summary of older iterations again at 2026-12-01 06:01:00 UTC, because busy": Story()
+        .says(says("A."))
+        .sums_up(then="busy", retry_at=at("06:01:00"))
+        .events,
         "it is being ended as cancelled: enough": [*begun.events, stopping],
     }
     assert {loop_view(events).why: events for events in cases.values()} == cases
