@@ -11,6 +11,7 @@ import pytest
 
 from tests.e2e.scenes import ASLEEP, UNCONFINED, Scene
 from tests.e2e.test_approvals import READY, facts, serving
+from tests.support import ROOT
 
 GOAL = 'mode = "goal"\n'
 JUDGED = """
@@ -75,6 +76,15 @@ def test_a_goal_is_reached_where_the_command_says_so(scene: Scene) -> None:
         "summary": "It is made.",
         "blocker": "",
     }
+
+
+def test_the_example_that_comes_along_reaches_its_goal_in_two_turns(scene: Scene) -> None:
+    result = scene.run("run", str(ROOT / "jobs" / "open-marks.toml"))
+
+    goal = shown(scene)["goal"]
+    assert isinstance(goal, dict)
+    assert (result.exit_code, goal["status"], goal["turn"]) == (0, "complete", 2)
+    assert result.stdout.startswith("# Marks of unfinished work\n")
 
 
 def test_a_goal_whose_command_fails_ends_in_no_success(scene: Scene) -> None:
