@@ -25,6 +25,7 @@ from kova_auto.tools.bash import BashTool
 from kova_auto.tools.checking import CommandChecks
 from kova_auto.tools.commands import Commands, Host
 from kova_auto.tools.edit import EditTool
+from kova_auto.tools.failure import ReportFailureTool
 from kova_auto.tools.glob import GlobTool
 from kova_auto.tools.goal import BlockedTool, CompleteTool, ProposeCriteriaTool
 from kova_auto.tools.grep import GrepTool
@@ -162,6 +163,7 @@ def tooling_of(
         TodoTool(),
         QuestionTool(),
         NothingToReportTool(),
+        ReportFailureTool(),
         PlanWriteTool(roots),
         PlanExitTool(),
         WorkNeededTool(),

@@ -11,6 +11,7 @@ from kova_auto.core import limits
 from kova_auto.core.answer import answer_of, goes_on, is_silent, last_text
 from kova_auto.core.approval.levels import Mode
 from kova_auto.core.closing import asks_reader
+from kova_auto.core.declaring import declared
 from kova_auto.core.event import ModelReplied
 from kova_auto.core.goal.ending import goal_end
 from kova_auto.core.job import Outcome
@@ -152,7 +153,7 @@ def _ended(state: RunState, replies: tuple[ModelReplied, ...]) -> Finish | RunCh
     if state.concludes == Outcome.DONE:
         return held(state, Finish(Outcome.DONE, answer_of(replies), partial=state.hurried))
     if state.concludes:
-        return Finish(Outcome(state.concludes), text, partial=state.hurried)
+        return Finish(Outcome(state.concludes), text, declared(state), partial=state.hurried)
     if text.strip() or goes_on(replies[:-1]):
         answer = answer_of(replies)
         if state.request.level is None and asks_reader(answer) and not fits(state, answer):

@@ -9,6 +9,7 @@ from kova_auto.core.toml.complaints import did_you_mean
 PLAN_WRITE: Final = "plan_write"
 PLAN_EXIT: Final = "plan_exit"
 WORK_NEEDED: Final = "ask_needs_work"
+REPORT_FAILURE: Final = "report_failure"
 GOAL_PROPOSE: Final = "goal_propose_criteria"
 GOAL_COMPLETE: Final = "goal_complete"
 GOAL_BLOCKED: Final = "goal_blocked"
@@ -21,7 +22,7 @@ TOOL_NAMES: Final = (
     *("read", "write", "edit", "glob", "grep"),
     *("bash", "task_output", "task_stop", "web_fetch"),
     *("memory_write", "memory_read", "memory_search"),
-    *("todo", "question", "nothing_to_report"),
+    *("todo", "question", "nothing_to_report", REPORT_FAILURE),
     *(PLAN_WRITE, PLAN_EXIT, WORK_NEEDED),
     *GOAL_TOOLS,
 )

@@ -134,6 +134,7 @@ async def test_what_a_person_types_becomes_the_argument_that_matters(tmp_path: P
         "todo": None,
         "question": None,
         "nothing_to_report": "reason",
+        "report_failure": "reason",
         "plan_write": "markdown",
         "plan_exit": None,
         "ask_needs_work": "reason",

@@ -10,6 +10,7 @@ from kova_auto.core.approval.levels import Effect
 from kova_auto.core.approval.tables import MODES, UNATTENDED, Row
 from kova_auto.tools.bash import BashTool
 from kova_auto.tools.edit import EditTool
+from kova_auto.tools.failure import ReportFailureTool
 from kova_auto.tools.glob import GlobTool
 from kova_auto.tools.goal import BlockedTool, CompleteTool, ProposeCriteriaTool
 from kova_auto.tools.grep import GrepTool
@@ -33,7 +34,7 @@ PAGE = "docs/permissions.md"
 FILES = (ReadTool, WriteTool, EditTool, GlobTool, GrepTool)
 AWAY = (BashTool, TaskOutputTool, TaskStopTool, WebFetchTool)
 MEMORY = (MemoryWriteTool, MemoryReadTool, MemorySearchTool)
-NOTES = (TodoTool, QuestionTool, NothingToReportTool)
+NOTES = (TodoTool, QuestionTool, NothingToReportTool, ReportFailureTool)
 OF_MODES = (PlanWriteTool, PlanExitTool, WorkNeededTool, ProposeCriteriaTool, CompleteTool, BlockedTool)
 
 

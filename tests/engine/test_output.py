@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncGenerator
 from datetime import timedelta
 
+import pytest
+
+from kova_auto.core.approval.levels import Effect, Verdict
 from kova_auto.core.event import ChecksFinished, ModelCallStarted, RunAcquired
 from kova_auto.core.job import Job, Outcome
-from kova_auto.core.message import ModelReply, UserMessage
+from kova_auto.core.message import ModelReply, ResultStatus, ToolCall, UserMessage, told
 from kova_auto.core.state import RunState
 from kova_auto.core.stop_reason import StopReason
+from kova_auto.core.tool import Scene, ToolFact, ToolOutput
 from kova_auto.engine.conversation import conversation
 from kova_auto.engine.dispatch import Advanced
 from tests.doubles.checks import Proof
+from tests.doubles.toolbox import Hands
 from tests.engine.worlds import RUN, Stage
 from tests.support import a_job, call, says
 
@@ -45,7 +51,7 @@ async def answered(stage: Stage) -> tuple[Outcome, str]:
     return finished.outcome, finished.answer
 
 
-def told(state: RunState) -> list[str]:
+def texts_told(state: RunState) -> list[str]:
     """Return what the model was told besides its calls' results."""
     return [
         "\n".join(part.text for part in message.parts if part.kind == "text")
@@ -61,7 +67,7 @@ async def test_an_answer_that_fits_is_kept_without_its_fence() -> None:
 
 async def test_the_model_is_shown_the_schema_and_the_checks_behind_its_prompt() -> None:
     stage = await a_run(a_contract(SCHEMA, MAKE), says(GOOD))
-    [prompt] = told(await stage.journal.load(RUN))
+    [prompt] = texts_told(await stage.journal.load(RUN))
     assert prompt.startswith("Look around.\nYour final answer must be JSON that fits this JSON Schema")
     assert SCHEMA in prompt
     assert prompt.endswith(f"each must end with exit code 0:\n\n    {MAKE}")
@@ -70,7 +76,7 @@ async def test_the_model_is_shown_the_schema_and_the_checks_behind_its_prompt() 
 async def test_a_misfit_is_told_once_with_its_places_and_put_right() -> None:
     stage = await a_run(a_contract(SCHEMA), says('{"risk": "none"}'), says(GOOD))
     assert (await answered(stage), await repairs(stage)) == ((Outcome.DONE, GOOD), ["", "schema"])
-    assert "- at /risk: 'none' is not one of ['low', 'high']" in told(await stage.journal.load(RUN))[1]
+    assert "- at /risk: 'none' is not one of ['low', 'high']" in texts_told(await stage.journal.load(RUN))[1]
 
 
 async def test_a_second_misfit_breaks_the_contract_and_is_kept() -> None:
@@ -97,8 +103,8 @@ async def test_a_check_that_failed_is_told_once_with_its_evidence_and_put_right(
     stage = await a_run(a_contract(None, MAKE), says("Made."), says("Now it is."), fails=1)
     assert (await answered(stage), await repairs(stage)) == ((Outcome.DONE, "Now it is."), ["", "checks"])
     assert [call_id for _, call_id, _ in stage.proof.ran] == ["output.checks-1.1", "output.checks-2.1"]
-    assert "did not pass 1 of the 1 checks" in told(await stage.journal.load(RUN))[1]
-    assert "$ make check\nit is not there\n[exit code 1]" in told(await stage.journal.load(RUN))[1]
+    assert "did not pass 1 of the 1 checks" in texts_told(await stage.journal.load(RUN))[1]
+    assert "$ make check\nit is not there\n[exit code 1]" in texts_told(await stage.journal.load(RUN))[1]
 
 
 async def test_a_check_that_fails_again_breaks_the_contract() -> None:
@@ -143,7 +149,7 @@ async def test_what_is_told_holds_no_secret_that_the_parts_of_an_answer_make() -
     schema = '{"type": "object"}'
     halves = (says('"hunter2-').model_copy(update={"stop": StopReason.LENGTH}), says('hunter2"'), says("{}"))
     stage = await a_run(a_contract(schema), *halves)
-    assert "hunter2-hunter2" not in json.dumps(told(await stage.journal.load(RUN)))
+    assert "hunter2-hunter2" not in json.dumps(texts_told(await stage.journal.load(RUN)))
     assert await repairs(stage) == ["", "", "schema"]
 
 
@@ -178,3 +184,59 @@ async def test_a_run_that_is_stopped_while_it_is_checked_ends_at_once() -> None:
     stage.bells.told(RUN)
     assert await going is Advanced.DONE
     assert (await answered(stage)) == (Outcome.TIMED_OUT, "Made.")
+
+
+NEAR = ("nothing_to_report", "NOTHING_TO_REPORT", "[nothing_to_report]", "[SILENT", "SILENT]", "[SILENT]", "NO_REPLY")
+AROUND = ("{}", " {}", "{}.", "`{}`", "**{}**", "> {}", "Report:\n{}", "{}\nThat is all.", "The log says {} twice.")
+
+
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("word", NEAR)
+async def test_a_word_that_looks_like_silence_is_an_answer_like_any_other(word: str, around: str) -> None:
+    text = around.format(word)
+    stage = await a_run(a_job(), says(text))
+    assert await answered(stage) == (Outcome.DONE, text)
+
+
+class Declaring(Hands):
+    """Conclude what a model declares."""
+
+    async def execute(self, call: ToolCall, verdict: Verdict, scene: Scene) -> AsyncGenerator[ToolFact, None]:
+        del verdict, scene
+        concludes = {"report_failure": "failed", "nothing_to_report": "nothing_to_report"}[call.tool]
+        yield ToolOutput(told(ResultStatus.OK, "Noted.").model_copy(update={"concludes": concludes}))
+
+
+def declaring() -> Stage:
+    effects = {"report_failure": Effect.NOTE, "nothing_to_report": Effect.NOTE}
+    return Stage(hands=Declaring(effects=effects, safe=frozenset()))
+
+
+async def test_a_failure_that_the_model_declares_is_one() -> None:
+    stage = declaring()
+    await stage.opened(job=a_contract(SCHEMA, MAKE))
+    await stage.advance(says("", call("report_failure", reason="The feed is gone: hunter2-hunter2.")), says("Sorry."))
+
+    assert await stage.ended() == (Outcome.FAILED, "the model says that it failed: The feed is gone: [redacted].")
+    assert (stage.proof.ran, await repairs(stage)) == ([], ["", ""])
+
+
+async def test_a_declared_failure_is_tried_again_as_far_as_the_policy_says() -> None:
+    stage = declaring()
+    await stage.opened(job=a_job(policy={"retry": {"attempts": 1, "on": ["failed"]}}))
+    await stage.advance(says("", call("report_failure", reason="The feed is gone.")), says("Sorry."))
+
+    assert (await stage.kinds())[-1] == "run_retried"
+
+
+async def test_a_failure_that_is_only_quoted_is_none() -> None:
+    stage = await a_run(a_job(), says("The log says report_failure twice, and FAILED."))
+    assert (await answered(stage))[0] is Outcome.DONE
+
+
+async def test_who_has_nothing_to_report_is_held_to_nothing() -> None:
+    stage = declaring()
+    await stage.opened(job=a_contract(SCHEMA, MAKE))
+    await stage.advance(says("", call("nothing_to_report", reason="Quiet.")), says("Quiet."))
+
+    assert ((await answered(stage))[0], stage.proof.ran) == (Outcome.NOTHING_TO_REPORT, [])

@@ -10,6 +10,7 @@ from pydantic import JsonValue, ValidationError
 from kova_auto.core.approval.levels import Effect
 from kova_auto.core.message import ResultStatus, TextPart, ToolResult, told
 from kova_auto.core.tool import CallFacts, ToolOutput
+from kova_auto.tools.failure import ReportFailureTool
 from kova_auto.tools.nothing import NothingToReportTool
 from kova_auto.tools.question import QuestionTool
 from kova_auto.tools.todo import TodoTool
@@ -105,6 +106,7 @@ async def test_nothing_to_report_concludes_the_run() -> None:
         (TodoTool(), Effect.NOTE, {"items": []}),
         (QuestionTool(), Effect.QUESTION, {"questions": [ASKED]}),
         (NothingToReportTool(), Effect.NOTE, {"reason": "quiet"}),
+        (ReportFailureTool(), Effect.NOTE, {"reason": "the page was gone"}),
     ],
 )
 async def test_they_touch_nothing_and_may_be_called_again(
@@ -114,3 +116,16 @@ async def test_they_touch_nothing_and_may_be_called_again(
 
     assert await tool.facts(call, tool.arguments(**args), SCENE) == CallFacts(call, effect)
     assert tool.replay_safe
+
+
+async def test_a_reason_that_tells_of_a_mishap_is_something_to_report() -> None:
+    played = await play(NothingToReportTool(), SCENE, reason="The fetch of the feed timed out.")
+
+    assert (played.result.status, played.result.concludes) == (ResultStatus.ERROR, None)
+    assert played.text.startswith("The reason tells of something that went wrong ('timed out')")
+
+
+async def test_a_declared_failure_concludes_the_run() -> None:
+    played = await play(ReportFailureTool(), SCENE, reason="The repository could not be read.")
+
+    assert (played.result.status, played.result.concludes) == (ResultStatus.OK, "failed")

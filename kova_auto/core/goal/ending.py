@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from kova_auto.core.call_state import CallState
+from kova_auto.core.declaring import declared
 from kova_auto.core.goal.contract import Author, contract_of
 from kova_auto.core.goal.judging import is_refused, unmet
 from kova_auto.core.goal.turns import STALLED_TURNS, Turn, changes, has_stalled, turns_of
 from kova_auto.core.job import Outcome
 from kova_auto.core.state import RunState
 from kova_auto.core.steps import Finish
-from kova_auto.core.tool_names import GOAL_BLOCKED, GOAL_COMPLETE, GOAL_PROPOSE
+from kova_auto.core.tool_names import GOAL_BLOCKED, GOAL_COMPLETE, GOAL_PROPOSE, REPORT_FAILURE
 
 IDLE_TURNS: Final = 3
 BY_ITS_OWN: Final = "it was judged by criteria of its own, to which nobody has agreed"
@@ -50,6 +51,8 @@ def conclusion(state: RunState) -> Conclusion | None:
         for call in (state.calls[call.id] for call in reversed(reply.calls)):
             if call.call.tool in (GOAL_COMPLETE, GOAL_BLOCKED) and call.result and call.result.concludes:
                 return _concluded(state, call, is_quiet=is_quiet)
+            if call.call.tool == REPORT_FAILURE and call.result and call.result.concludes:
+                return Conclusion(Outcome.FAILED, reason=declared(state))
             if changes(call) or is_refused(call):
                 return None
             is_quiet = is_quiet or bool(call.result and call.result.concludes)

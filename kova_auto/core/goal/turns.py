@@ -17,10 +17,10 @@ from kova_auto.core.event import ModelReplied
 from kova_auto.core.message import ResultStatus
 from kova_auto.core.state import RunState
 from kova_auto.core.stop_reason import StopReason
-from kova_auto.core.tool_names import GOAL_TOOLS
+from kova_auto.core.tool_names import GOAL_TOOLS, REPORT_FAILURE
 
 STALLED_TURNS: Final = 3
-_TALK: Final = frozenset((*GOAL_TOOLS, "question", "todo", "nothing_to_report", "memory_write"))
+_TALK: Final = frozenset((*GOAL_TOOLS, "question", "todo", "nothing_to_report", REPORT_FAILURE, "memory_write"))
 _LOOKS: Final = frozenset(("read", "glob", "grep", "task_output", "memory_read", "memory_search"))
 _RAN: Final = frozenset((ResultStatus.OK, ResultStatus.ERROR, ResultStatus.UNKNOWN))
 
