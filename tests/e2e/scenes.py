@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from textwrap import dedent
 
@@ -165,6 +166,27 @@ def receiving() -> Iterator[Receiver]:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+@contextmanager
+def gone() -> Iterator[str]:
+    """Give the address of a receiver that says that it is gone for good."""
+    with HTTPServer(("127.0.0.1", 0), _Gone) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+class _Gone(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:  # `http.server` finds it by this name.
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(410)
+        self.end_headers()
+
+    def log_message(self, *args: object) -> None:
+        """Say nothing."""
 
 
 def endpoint(url: str, **keys: str) -> str:

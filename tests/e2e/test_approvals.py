@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.scenes import COMMAND, WRITES, Program, Scene, endpoint
+from tests.e2e.scenes import COMMAND, WRITES, Program, Scene, endpoint, gone
 from tests.support import ROOT
 
 READY = r"jobs?, \d+ broken"
@@ -183,10 +182,8 @@ def test_a_request_that_reaches_nobody_is_refused_at_once_and_another_endpoint_h
         f'{SUSPENDS}notify = ["ci"]\n[[notify]]\nendpoint = "other"\n',
     )
     scene.secret()
-    with socket.socket() as bound:  # and never listens
-        bound.bind(("127.0.0.1", 0))
-        closed = f"http://127.0.0.1:{bound.getsockname()[1]}/"
-        scene.settings(endpoint(closed) + endpoint(closed).replace("endpoints.ci", "endpoints.other"))
+    with gone() as url:
+        scene.settings(endpoint(url) + endpoint(url).replace("endpoints.ci", "endpoints.other"))
         result = scene.run("run", "make")
 
     assert (result.exit_code, "nobody could be asked: ci: " in result.stdout) == (0, True), result.stderr

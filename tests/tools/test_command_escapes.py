@@ -8,8 +8,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from kova_auto.core.message import ResultStatus, ToolResult
 from kova_auto.core.secret import SecretRef
@@ -26,13 +28,17 @@ from tests.tools.tool_scenes import a_scene as a_call_scene
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="confinement needs Linux")
 
 LEVELS = {Level.READING: "read-only", Level.WORKSPACE: "full"}
-TRIED = [
-    pytest.param(escape, method, level, id=f"{method}-{level}-{escape.name}")
-    for method in METHODS
-    for escape in ESCAPES
-    for level in escape.levels
-    if escape.is_held(method, level)
-]
+
+
+def _tries() -> Iterator[ParameterSet]:
+    """Yield each attempt against each method: at one of its levels at every change, at all when slow."""
+    for (number, escape), (turn, method) in product(enumerate(ESCAPES), enumerate(METHODS)):
+        held = [level for level in escape.levels if escape.is_held(method, level)]
+        for place, level in enumerate(held):
+            marks = () if place == (number + turn) % len(held) else (pytest.mark.slow,)
+            yield pytest.param(escape, method, level, marks=marks, id=f"{method}-{level}-{escape.name}")
+
+
 SIGNS = (
     *("denied", "not permitted", "Read-only", "No such", "cannot", "refused", "busy", "unreachable", "failed"),
     *("cross-device", "[commands may not add control files", "unknown", "not a mountpoint", "not mounted"),
@@ -74,7 +80,7 @@ def test_the_attempts_are_many_and_tried_by_all_that_this_machine_has() -> None:
     assert all(escape.is_held(Method.BWRAP, level) for escape in ESCAPES for level in escape.levels)
 
 
-@pytest.mark.parametrize(("escape", "method", "level"), TRIED)
+@pytest.mark.parametrize(("escape", "method", "level"), [*_tries()])
 async def test_an_escape_fails_and_is_told(scene: Scene, escape: Escape, method: Method, level: Level) -> None:
     scene.before = scene.photograph(whole_workspace=level is Level.READING)
     result = await tried(scene, method, level, escape.script)

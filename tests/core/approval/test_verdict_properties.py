@@ -58,7 +58,7 @@ policies = st.builds(
     when_needed=st.sampled_from(["deny", "suspend"]),
     questions=st.sampled_from(["assume", "suspend"]),
 )
-thoroughly = settings(deadline=None, max_examples=400)
+thoroughly = settings(deadline=None, max_examples=200)
 
 
 def strictness(call: CallFacts, policy: Policy) -> int:

@@ -30,7 +30,7 @@ def _ends_in_comment(command: str) -> bool:
     return lex(f"{command} 'x") == lex(command)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 @given(st.text(CHARACTERS + "abé\u200b\u00a0\r\x00", max_size=40) | st.text(max_size=20))
 def test_every_text_is_read_or_refused_at_a_place_inside_it(text: str) -> None:
     reading = lex(text)
@@ -40,7 +40,7 @@ def test_every_text_is_read_or_refused_at_a_place_inside_it(text: str) -> None:
         assert all(segment.words and segment.depth <= MAX_DEPTH for segment in reading.segments)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 @given(
     st.lists(
         st.sampled_from(["a", " ", "'b c'", '"$X"', "\\;", ";", "&", "|", "\n", "#", "(", ")", ">/dev/null", "{,}"])
