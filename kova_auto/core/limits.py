@@ -25,11 +25,15 @@ class Reached:
 def running_s(state: RunState, now: datetime) -> float:
     """Return how long this attempt has run, in seconds, the stretch since its last fact included.
 
-    Waiting for a person, or for the instant at which the model may be asked again, is not running.
+    Waiting for a person, or for the instant at which the model may be asked again, is not running. Nor is making what
+    it works in, once that is made: until then it is all there is, and may take as long as the rest.
+
+    Source: complaint T94.
     """
+    ran_s = state.ran_s - state.set_up_s
     since = state.last_at
     if since is None or (state.open_calls and state.execution is Execution.SUSPENDED):
-        return state.ran_s
+        return ran_s
     if state.failure and state.failure.retry_at and not state.calling:
         since = max(since, state.failure.retry_at)
     if state.unsummed and state.unsummed[-1].retry_at and not state.compacting:
@@ -38,7 +42,7 @@ def running_s(state: RunState, now: datetime) -> float:
         call = state.calls[call_id]
         if call.decision and not call.result:
             since = max(since, call.decision.at)
-    return state.ran_s + max((now - since).total_seconds(), 0.0)
+    return ran_s + max((now - since).total_seconds(), 0.0)
 
 
 def left_s(state: RunState, now: datetime) -> float:

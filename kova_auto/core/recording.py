@@ -15,6 +15,7 @@ from kova_auto.core.event import (
     ChecksFinished,
     CompactionFailed,
     CompactionStarted,
+    ContextAssembled,
     ContextCompacted,
     Event,
     ModelCallFailed,
@@ -146,6 +147,8 @@ def _recorded(begun: RunState, events: Sequence[Event]) -> Recording:
             case ModelCallStarted() | CompactionStarted():
                 asked_s = state.ran_s
                 continue
+            case ContextAssembled():  # What came before is no running time, and a replay makes nothing to work in.
+                pass
             case ModelReplied() | ModelCallFailed() if asked:
                 lines.append(Line(asked, event, asked_s - mark_s, state.ran_s - asked_s))
             case CompactionFailed() | ContextCompacted():

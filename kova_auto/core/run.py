@@ -79,6 +79,8 @@ def apply(state: RunState, event: Event) -> RunState:
     last_at, ran_s = _timed(after, event, finished=state.finished is not None)
     deaths = 0 if _came_of(state, event) else after.deaths
     come = replace if after is state else finish
+    if isinstance(event, ContextAssembled):
+        after = finish(after, set_up_s=ran_s)
     return come(after, seq=state.seq + 1, deaths=deaths, last_at=last_at, ran_s=ran_s)
 
 

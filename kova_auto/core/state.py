@@ -97,6 +97,7 @@ class RunState:
         day_before_usd: What the job had cost on its day before all that is `charged`.
         deaths: Workers lost in a row without a call having been finished; one that was cut off is not.
         ran_s: Running time of this attempt, seconds; suspended and dead stretches do not count.
+        set_up_s: How much of that went by before its context was assembled; `limits.timeout` begins behind it.
         remembered: What people allowed for good in this run.
         tainted_by: The first untrusted text that the model has read; empty where there is none.
         refused: How often each call was refused in this attempt, by its tool and arguments.
@@ -124,6 +125,7 @@ class RunState:
     started_at: datetime | None = None
     last_at: datetime | None = None
     ran_s: float = 0.0
+    set_up_s: float = 0.0
     context: ContextAssembled | None = None
     replies: tuple[ModelReplied, ...] = ()
     first_reply: int = 0

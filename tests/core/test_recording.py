@@ -19,12 +19,15 @@ def test_a_recording_holds_what_was_answered_and_how_long_it_took() -> None:
     story = Story().fails().says(says("I look.", A, B)).does("1.1").refuses("1.2").says(says("Well."))
     recording = recording_of(story.events)
     assert [(line.answer.kind, line.idle_s, line.took_s) for line in recording.lines] == [
-        ("model_call_failed", 2.0, 1.0),
+        ("model_call_failed", 1.0, 1.0),
         ("model_replied", 1.0, 1.0),
         ("model_replied", 1.0, 1.0),
     ]
     assert recording.took_s == {"1.1": 3.0, "1.2": 2.0}
-    assert sum(line.idle_s + line.took_s for line in recording.lines) + 5.0 == recording.state.ran_s
+    assert (
+        sum(line.idle_s + line.took_s for line in recording.lines) + 5.0
+        == recording.state.ran_s - recording.state.set_up_s
+    )
     assert [known.call.id for known in recording.calls] == ["1.1", "1.2"]
 
 

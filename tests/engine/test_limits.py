@@ -7,12 +7,26 @@ import asyncio
 from kova_auto.core.event import StopRequested
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
+from kova_auto.core.state import RunState
+from kova_auto.engine.bells import Ear
 from kova_auto.engine.dispatch import Advanced
 from tests.doubles.model import Endless
 from tests.engine.worlds import RUN, Stage
 from tests.support import a_job, call, says
 
 A_MINUTE = a_job(limits={"timeout": "1m"})
+
+
+class SlowlyMade(Stage):
+    """Make what a run works in for fifty seconds, or without end."""
+
+    endless = False
+
+    async def _prepare(self, _: RunState) -> tuple[str, ...]:
+        self.clock.later(50)
+        if self.endless:
+            await asyncio.Event().wait()
+        return ()
 
 
 async def test_a_tool_that_outlasts_the_limit_is_cut_off_and_the_run_ends() -> None:
@@ -105,3 +119,27 @@ async def test_a_clock_that_drifts_a_little_is_taken_as_it_is() -> None:
 
     await stage.advance(says("Hm.", call("look")), says("Done."))
     assert "clock_moved" not in await stage.kinds()
+
+
+async def test_the_limit_begins_once_what_the_run_works_in_is_made() -> None:
+    stage = SlowlyMade()
+    await stage.opened(job=A_MINUTE)
+    stage.hands.meanwhile = lambda: stage.clock.later(50)
+
+    assert await stage.advance(says("Hm.", call("look")), says("Done.")) is Advanced.DONE
+    assert await stage.ended() == (Outcome.DONE, "")
+
+
+async def test_what_is_never_made_is_given_up_at_the_limit_before_a_model_is_asked() -> None:
+    stage = SlowlyMade()
+    stage.endless = True
+    await stage.opened(job=A_MINUTE)
+    with stage.bells.hung(Ear.FOLLOW, RUN) as taken:
+        driving = asyncio.create_task(stage.advance(says("Hm.")))
+        await taken.wait()
+    stage.clock.later(61)
+    stage.bells.asked(RUN)
+
+    assert await driving is Advanced.DONE
+    assert await stage.ended() == (Outcome.TIMED_OUT, "its limit of 1m running time is reached")
+    assert (await stage.journal.load(RUN)).model_calls == 0
