@@ -89,7 +89,7 @@ class Counter:
         self.wrong += orphans(request.messages)
         self.longest = max(self.longest, size + (request.max_output_tokens or 0))
         last = request.messages[-1]
-        asks = isinstance(last, UserMessage) and "## Objective" in text_of(last)
+        asks = isinstance(last, UserMessage) and "sum up everything above" in text_of(last)
         (self.summed if asks else self.sizes).append(size)
         if size > self.window:
             msg = f"{size} tokens are more than the window of {self.window}"

@@ -72,3 +72,21 @@ async def test_killed_at_fifty_random_points_it_ends_the_same(begin: Begin, seed
 
     assert run.deaths == 50
     await holds(run, model)
+
+
+@pytest.mark.parametrize("forgets", [1, 10**9], ids=["sums up well", "always forgets"])
+@pytest.mark.parametrize("window", [1_500, 2_500, 4_000, 32_000])
+async def test_however_small_the_window_and_whoever_sums_up_the_objective_is_reached(
+    begin: Begin, window: int, forgets: int
+) -> None:
+    model = Counter(window=window, forgets=forgets)
+    run = begin(model)
+    run.window = window
+    await run.open("Please count to 60, one look at a time.")
+    await run.live()
+
+    state = await run.state()
+    assert state.finished is not None
+    assert (state.finished.outcome, state.finished.answer) == (Outcome.DONE, "60: zebra, notes/tally.txt")
+    assert (model.wrong, len(model.sizes)) == ([], 61)
+    assert model.longest <= window

@@ -87,13 +87,14 @@ def next_compaction(state: RunState, pin: ModelPin) -> Compact | None:
     reason = _reason(state, pin)
     if reason is None:
         return None
-    room = _room(state, pin, reason)
+    who = _who(state, pin)
+    room = _room(state, who or pin, reason)
     start = _first_kept(state, room, reason)
     if start == 0 and not _history(state):
         return None
     through = state.iteration - len(state.shown) + start
     fresh = Compact(through, reason, room.before)
-    return _asking(state, pin, fresh, room) or fresh
+    return (_asking(state, who, fresh, room) if who else None) or fresh
 
 
 def _reason(state: RunState, pin: ModelPin) -> Literal["threshold", "overflow"] | None:
@@ -115,8 +116,19 @@ def _room(state: RunState, pin: ModelPin, reason: Literal["threshold", "overflow
     if reason == "overflow":
         before = max(before, known.window or 0)
         limit, whole = min(limit, before // 2), min(whole, before // 2)
-    summary = min(LARGEST, max(SMALLEST, limit // 8))
-    return _Room(limit, whole, before, factor, round(factor * fixed(state)), summary)
+    every = round(factor * fixed(state))
+    summary = min(LARGEST, max(SMALLEST, min(limit // 8, int(LESS * limit) - every - _appended(limit))))
+    return _Room(limit, whole, before, factor, every, summary)
+
+
+def _appended(limit: int) -> int:
+    """Return how many tokens are appended to a summary, and stand around it, at most."""
+    return _most_restored(limit) // CHARS + INSTRUCTION // 4
+
+
+def _most_restored(limit: int) -> int:
+    """Return how many characters are put back at most where a request may have so many tokens: an eighth of it."""
+    return min(MOST_RESTORED, limit * CHARS // 8)
 
 
 def most_output(pin: ModelPin) -> int:
@@ -128,8 +140,7 @@ def most_output(pin: ModelPin) -> int:
 def _first_kept(state: RunState, room: _Room, reason: str) -> int:
     """Return the place, among the iterations that are shown, of the first that stays; their number where none does."""
     shown = state.shown
-    appended = min(MOST_RESTORED, room.limit) // CHARS + INSTRUCTION // 4
-    left = int(LESS * room.limit) - room.fixed - room.summary - appended
+    left = int(LESS * room.limit) - room.fixed - room.summary - _appended(room.limit)
     budget, start, kept = min(TAIL, room.limit // 4, left), len(shown), 0
     for place in range(len(shown) - 1, -1, -1):
         kept += room.counted(tokens_of_reply(state, shown[place]))
@@ -163,18 +174,21 @@ def _failed(state: RunState) -> tuple[CompactionFailed, ...]:
     return tuple(failed for failed in state.unsummed if failed.iteration == state.iteration)
 
 
-def _asking(state: RunState, pin: ModelPin, fresh: Compact, room: _Room) -> Compact | None:
-    """Return who is asked for a summary, and what is shown to it; None where nobody can be."""
+def _who(state: RunState, pin: ModelPin) -> ModelPin | None:
+    """Return who is asked for a summary: the model, or the next where its provider was given up; None for nobody."""
     failed = given_up(state)
-    if failed and failed[-1].fault not in _LIGHTER:
-        other = following(state)
-        return _asking_for(state, other, fresh, room, 0) if other and other.name != pin.name else None
-    return _asking_for(state, pin, fresh, room, sum(one.fault in _LIGHTER for one in failed))
+    if not failed or failed[-1].fault in _LIGHTER:
+        return pin
+    other = following(state)
+    return other if other and other.name != pin.name else None
 
 
-def _asking_for(state: RunState, pin: ModelPin, fresh: Compact, room: _Room, tries: int) -> Compact | None:
-    least = room.fixed + SMALLEST
-    if tries >= TRIES or least > LESS * room.before:
+def _asking(state: RunState, pin: ModelPin, fresh: Compact, room: _Room) -> Compact | None:
+    """Return how a model is asked for a summary, and what is shown to it; None where that is of no use any more."""
+    failed = given_up(state)
+    takes_over = bool(failed) and failed[-1].fault not in _LIGHTER
+    tries = 0 if takes_over else sum(one.fault in _LIGHTER for one in failed)
+    if tries >= TRIES or room.fixed + SMALLEST > LESS * room.before:
         return None
     folded = state.shown[: fresh.through - (state.iteration - len(state.shown))]
     said = room.counted(_said_before(state))
@@ -240,7 +254,7 @@ def appendable(state: RunState, step: Compact) -> int:
     """Return how many characters of what a summary lost may be appended to it."""
     pin = next((pin for pin in state.request.pins if pin.name == step.model), state.pin)
     limit = limit_of(pin.capability)
-    return min(MOST_RESTORED, min(limit, step.tokens // 2) if step.reason == "overflow" else limit)
+    return _most_restored(min(limit, step.tokens // 2) if step.reason == "overflow" else limit)
 
 
 def is_in_vain(state: RunState) -> bool:

@@ -14,7 +14,7 @@ from kova_auto.core.approval.levels import Decision
 from kova_auto.core.call_state import CallState
 from kova_auto.core.context.shorten import without_middle
 from kova_auto.core.goal.contract import numbered
-from kova_auto.core.message import FileChange, ToolCall
+from kova_auto.core.message import FileChange, ResultStatus, ToolCall
 from kova_auto.core.repetition import canonical
 from kova_auto.core.settling import NOBODY, UNREACHED
 from kova_auto.core.state import RunState
@@ -23,11 +23,16 @@ MOST_RESTORED: Final = 6_000
 """Characters of all that is appended."""
 MOST_READ: Final = 20
 MOST_DECIDED: Final = 20
+MOST_OPEN: Final = 10
 MOST_PLAN: Final = 2_000
 _LINE: Final = 200
 _CUT: Final = "..."
 _SUBJECTS: Final = ("command", "file_path", "path", "url")
 _HURRIED: Final = "you were told to come to an end: begin nothing new, finish what is under way, and answer"
+_OPEN: Final = {
+    ResultStatus.UNKNOWN: "cut off, and it may or may not have happened",
+    ResultStatus.DENIED: "refused, and not to be repeated",
+}
 _HOW: Final = {Decision.DENY: "refused", Decision.ONCE: "allowed", Decision.REMEMBER: "allowed for good"}
 
 
@@ -38,7 +43,7 @@ class OnRecord:
     Attributes:
         text: As it is said where it was lost.
         needles: It was kept where the summary holds each of them.
-        is_path: They are ways to write one path: any of them will do, and no part of a longer one.
+        is_path: They are ways to write one path, or an id: any of them will do, and no part of a longer one.
     """
 
     text: str
@@ -80,6 +85,7 @@ def _on_record(state: RunState, through: int) -> Iterator[OnRecord]:
         yield OnRecord(_HURRIED, ("come to an end",))
     yield from _objectives(state, later)
     yield from _decisions(calls)
+    yield from _left_open(calls)
     yield from _written(state, calls)
     if state.plan and not any(call.result and call.result.plan for call in later):
         yield OnRecord(f"the plan, as you wrote it:\n{without_middle(state.plan, MOST_PLAN)}", (state.plan,))
@@ -109,6 +115,18 @@ def _decisions(calls: Sequence[CallState]) -> Iterator[OnRecord]:
             what, note = subject_of(call.call), f": {said.note}" if said.note else ""
             text = _line(f"{said.by} {_HOW[said.decision]} {call.call.tool} {what}{note}")
             yield OnRecord(text, (said.by, what.removesuffix(_CUT)))
+
+
+def _left_open(calls: Sequence[CallState]) -> Iterator[OnRecord]:
+    """Yield what may still run, what may or may not have happened, and what was refused, each the newest first."""
+    for call in reversed([call for call in calls if call.process and call.process.background]):
+        text = f"started in the background as task {call.call.id}: {subject_of(call.call)}"
+        yield OnRecord(text, (call.call.id,), is_path=True)
+    for status, text in _OPEN.items():
+        ended = [call for call in reversed(calls) if call.result and call.result.status is status]
+        for call in [call for call in ended if status is not ResultStatus.DENIED or call.decision is None][:MOST_OPEN]:
+            what = subject_of(call.call)
+            yield OnRecord(f"{text}: {call.call.tool} {what}", (what.removesuffix(_CUT),))
 
 
 def subject_of(call: ToolCall) -> str:

@@ -91,7 +91,8 @@ def shown(state: RunState, step: Compact, said: str, restored: tuple[str, ...]) 
     if not step.model:
         return _fresh(state, step, _HEAD_FRESH.format(generation=generation, what=what), restored)
     head = _HEAD.format(generation=generation, what=what) + (_HEAD_TRIMMED if step.trimmed else "")
-    return _joined(head, _fenced(said), _listed(_ON_RECORD, restored), _TAIL)
+    words = _last(state, step) if step.through == state.iteration else ""  # Else the newest stand behind this.
+    return _joined(head, _fenced(said), words, _listed(_ON_RECORD, restored), _TAIL)
 
 
 def _folded(state: RunState, step: Compact) -> str:
@@ -105,14 +106,19 @@ def _folded(state: RunState, step: Compact) -> str:
 
 
 def _fresh(state: RunState, step: Compact, head: str, restored: tuple[str, ...]) -> str:
-    before, words = _last_summary(state), without_middle(_last_words(state, step.through), LAST_WORDS)
+    before = _last_summary(state)
     return _joined(
         head,
         f"{_EARLIER}\n{_fenced(before)}" if before else "",
-        f"{_LAST}\n{words}" if words else "",
+        _last(state, step),
         _listed(_ON_RECORD_FRESH, restored),
         _TAIL,
     )
+
+
+def _last(state: RunState, step: Compact) -> str:
+    words = without_middle(_last_words(state, step.through), LAST_WORDS)
+    return f"{_LAST}\n{words}" if words else ""
 
 
 def _last_summary(state: RunState) -> str:

@@ -70,7 +70,7 @@ def test_of_a_model_that_nobody_knows_a_usual_window_is_taken() -> None:
     assert step_of(filled(6, 111_700), unknown).reason == "threshold"
 
 
-@pytest.mark.parametrize(("chars", "kept"), [(400, 18), (2_000, 3), (4_000, 1), (12_000, 1), (16_000, 0)])
+@pytest.mark.parametrize(("chars", "kept"), [(400, 18), (2_000, 3), (4_000, 1), (16_000, 1), (18_000, 0)])
 def test_the_newest_iterations_stay_as_far_as_there_is_room_and_whole(chars: int, kept: int) -> None:
     state = filled(1, 0, chars=chars)
     while next_compaction(state, SMALL) is None:
@@ -95,6 +95,12 @@ def test_where_the_provider_counts_more_than_we_guess_less_stays() -> None:
     assert step_of(guessed).through < 6
     assert step_of(counted).through >= step_of(guessed).through
     assert step_of(counted).words < step_of(guessed).words
+
+
+def test_where_the_room_is_tight_a_shorter_summary_is_wanted() -> None:
+    facts = [event for number in range(1, 4) for event in looked(number, 0, chars=6_000)]
+    tight = run_of(acquired(), context("x" * 18_000), facts, pins=(SMALL,))
+    assert step_of(tight).words < step_of(filled(30, 0, chars=3_000)).words
 
 
 def test_once_folded_the_same_request_is_not_folded_again() -> None:

@@ -7,11 +7,11 @@ import pytest
 from kova_auto.core.approval.levels import Decision, Ruling
 from kova_auto.core.context.kept import MOST_RESTORED, lost
 from kova_auto.core.ids import blob_hash, call_id
-from kova_auto.core.message import FileChange
+from kova_auto.core.message import FileChange, ResultStatus
 from kova_auto.core.run import RunState
 from kova_auto.core.settling import NOBODY
 from tests.core.context.foldings import after, context, looked
-from tests.core.facts import acquired, answered, asked, decided, judged, result, run_of, started
+from tests.core.facts import acquired, answered, asked, decided, judged, process, result, run_of, started
 from tests.support import call, says
 
 ONE, TWO = blob_hash(b"1"), blob_hash(b"2")
@@ -43,7 +43,7 @@ def ruled_by(decision: Decision, *, by: str = "ada", note: str = "") -> RunState
         asked(key),
         decided(decision, key, by=by, note=note),
         *([started(key)] if decision is not Decision.DENY else []),
-        result() if decision is not Decision.DENY else result("denied"),  # type: ignore[arg-type]  # its value
+        result() if decision is not Decision.DENY else result(ResultStatus.DENIED),
     ]
     return run_of(acquired(), context(), facts)
 
@@ -106,6 +106,27 @@ def test_a_path_is_kept_where_it_stands_by_itself(summary: str, kept: bool) -> N
 def test_what_a_person_decided_is_not_lost(state: RunState, said: tuple[str, ...]) -> None:
     assert lost(state, 1, "", ALL) == said
     assert lost(state, 1, "Ada spoke about `make deploy`.", ALL) == ()
+
+
+def test_what_was_left_open_is_not_lost() -> None:
+    facts = []
+    for number, status in enumerate((ResultStatus.OK, ResultStatus.UNKNOWN, ResultStatus.DENIED), 1):
+        key = call_id(number, 1)
+        facts += answered(says("", call("bash", command=f"do {number}")), number)
+        if status is ResultStatus.DENIED:
+            facts += [judged(Ruling.DENY, key), result(status, key)]
+            continue
+        facts += [judged(Ruling.ALLOW, key), started(key)]
+        facts += [process(key, background=True), result(status, key)] if number == 1 else [result(status, key)]
+    state = run_of(acquired(), context(), facts)
+
+    assert lost(state, 3, "", ALL) == (
+        "started in the background as task 1.1: do 1",
+        "cut off, and it may or may not have happened: bash do 2",
+        "refused, and not to be repeated: bash do 3",
+    )
+    assert lost(state, 3, "Task 1.1 goes on; check on do 2, and leave do 3.", ALL) == ()
+    assert len(lost(state, 3, "Task 11.1, 1.12", ALL)) == 3
 
 
 def test_what_earlier_summaries_stood_for_is_still_on_record() -> None:
