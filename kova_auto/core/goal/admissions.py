@@ -17,29 +17,30 @@ _QUOTED = re.compile(r"```.*?```|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|«[^»\n
 _CLAUSES = re.compile(r"[.!?](?=\s|$)|[;\n]|,?\s+(?=(?:but|however|although|though|yet still)\b)", re.IGNORECASE)
 _DENIES = re.compile(
     r"\b(?:no|none|zero|0|nothing|nobody|never|without|neither|nor|no longer|any ?more|used to|before|previously|"
-    r"earlier|formerly|originally|at first|initially|fixed|resolved|removed|repaired|deleted|closed|instead of|"
-    r"where|when|whenever|if|unless|that|which|whose|who)\b",
+    r"earlier|formerly|originally|at first|initially|instead of|where|when|whenever|if|unless|that|which|whose|who)\b"
+    r"|(?<!not )(?<!n't )(?<!yet )(?<!fully )(?<!not be )(?<!n't be )(?<!not been )(?<!n't been )"
+    r"\b(?:fixed|resolved|removed|repaired|deleted|closed)\b",
     re.IGNORECASE,
 )
 _DONE = r"(?:done|finished|completed?|implemented|fixed|resolved|working|tested|verified|met|written|passing)"
 _DO = r"(?:finish|complete|implement|fix|resolve|verify|test|run|reach|get|make|manage)"
-_THINGS = (
-    r"(?:work|tasks?|items?|steps?|issues?|problems?|failures?|errors?|todos?|bugs?|parts?|files?|criteri(?:a|on))"
-)
-_NOT = r"(?:\s+not|n['\u2019]t)"
+_THINGS = r"(?:work|tasks?|items?|steps?|issues?|problems?|failures?|errors?|todos?|bugs?|parts?|criteri(?:a|on))"
+_SOME = r"(?:\d+|some|several|two|three|a few|many|most)"
+_NOT = r"(?:\s+not|n't)"
 _IS = r"(?:is|are)(?: still)?"
 _ADMISSIONS = re.compile(
     "|".join(
         (
-            rf"\bremaining\s+(?:\w+\s+)?{_THINGS}\b",
+            rf"\bremaining\s+(?:\w+\s+)?{_THINGS}\s*(?::|\b(?:is|are|to|includes?|needs?)\b)",
             rf"\b{_THINGS}\b.{{0,40}}\b(?:remains?|{_IS} (?:left|outstanding|unresolved|open|missing))\b",
             r"\bleft (?:undone|to do|to be done|unfinished|for (?:later|another|next|a follow))",
             rf"\bstill (?:needs?|ha(?:s|ve) to|to be {_DONE}|missing|fail(?:s|ing)?|broken|incomplete|not {_DONE})\b",
             rf"\bnot (?:yet|fully|entirely|completely) (?:been )?{_DONE}\b",
             rf"\b(?:is|are|has|have){_NOT} (?:yet |fully )?(?:been )?(?:fully )?{_DONE}\b",
-            rf"\b(?:could|can|did|have){_NOT} (?:yet |fully )?(?:be |been )?(?:able to )?(?:{_DO}|{_DONE})\b",
-            rf"\b(?:cannot|unable to|not able to|failed to|did not manage to) (?:be )?(?:{_DO}|{_DONE})\b",
-            r"\b(?:\d+|some|several|one|two|three|a few|many|most)\b.{0,20}\b(?:tests?|checks?)\b.{0,20}\b(?:fail|red)",
+            rf"\bcould{_NOT} (?:yet )?be (?:fully )?{_DONE}\b",
+            rf"(?:^\W*|\b(?:i|we)\b.{{0,15}})(?:could{_NOT}|cannot|did{_NOT}|have{_NOT}|haven't) (?:\w+ )?{_DO}",
+            rf"(?:^\W*|\b(?:i|we)\b.{{0,15}})(?:unable to|not able to|failed to|did{_NOT} manage to) (?:\w+ )?{_DO}",
+            rf"\b{_SOME}\b.{{0,20}}\b(?:tests?|checks?)\b.{{0,20}}\b(?:fail(?:s|ed|ing)?|red)\b",
             rf"\b(?:tests?|checks?|build|ci)\b (?:\w+ )?(?:(?:{_IS}|keeps?) (?:failing|red|broken)|fails?\b)",
             rf"\b(?:partially|partly|mostly|almost|nearly|half) {_DONE}\b",
             rf"\b{_DONE}\b.{{0,20}}\b(?:except|apart from|other than)\b",
@@ -56,7 +57,8 @@ _ADMISSIONS = re.compile(
 
 def admission(summary: str) -> str:
     """Return the clause in which a summary admits that the goal is not reached; empty where none does."""
-    for clause in _CLAUSES.split(_QUOTED.sub(" ", summary)):
+    plain = _QUOTED.sub(" ", summary.replace("\u2019", "'"))
+    for clause in _CLAUSES.split(plain):
         if _ADMISSIONS.search(clause) and not _DENIES.search(clause):
             return " ".join(clause.split())[:LONGEST_SHOWN]
     return ""

@@ -25,7 +25,6 @@ class Pursuit:
         is_attended: A person is there to agree to criteria.
         is_edited: A person has changed the call's arguments.
         has_worked: Some call of this attempt did more than talk about the goal.
-        turn: In which the call is made, from 1.
         blocked_before: Turns in a row, up to the one before, in which the run said that it is blocked.
     """
 
@@ -33,7 +32,6 @@ class Pursuit:
     is_attended: bool = False
     is_edited: bool = False
     has_worked: bool = False
-    turn: int = 1
     blocked_before: int = 0
 
 
@@ -48,7 +46,6 @@ def pursuit_of(state: RunState, call_id: CallId) -> Pursuit | None:
         is_attended=state.request.level is not None,
         is_edited=call.decision is not None and call.decision.args is not None,
         has_worked=any(turn.has_worked for turn in turns),
-        turn=turns[-1].number,
         blocked_before=blocked_in_a_row(turns[:-1]),
     )
 
