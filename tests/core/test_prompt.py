@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kova_auto.core.approval.levels import ApprovalLevel, AutomationLevel, Mode
-from kova_auto.core.context.prompt import UNATTENDED, Surroundings, inputs_named, render_prompt, system_prompt
+from kova_auto.core.context.briefing import Briefing
+from kova_auto.core.context.prompt import MODES, UNATTENDED, Surroundings, inputs_named, render_prompt, system_prompt
 from kova_auto.core.errors import ConfigError
 from tests.support import at
 
@@ -59,6 +60,15 @@ def test_a_run_that_somebody_asked_for_was_scheduled_for_nothing() -> None:
 def test_only_an_unattended_model_is_told_that_nobody_is_there() -> None:
     assert UNATTENDED in system_prompt(Mode.AGENT, PLACE, attended=False)
     assert UNATTENDED not in system_prompt(Mode.AGENT, PLACE, attended=True)
+
+
+def test_a_goal_stands_behind_its_mode_and_before_what_was_gathered() -> None:
+    brief = Briefing(memory="A note.")
+    plain = system_prompt(Mode.GOAL, PLACE, brief, attended=True)
+    whole = system_prompt(Mode.GOAL, PLACE, brief, attended=True, goal="By this it is judged.")
+
+    assert whole == plain.replace("\n\nA note.", "\n\nBy this it is judged.\n\nA note.")
+    assert f"{MODES[Mode.GOAL]}\n\nBy this" in whole
 
 
 def test_every_mode_has_its_own_words_or_none() -> None:
