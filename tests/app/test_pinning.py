@@ -56,7 +56,7 @@ async def test_each_model_of_a_chain_is_held_with_what_is_known_of_it() -> None:
 async def test_a_model_in_this_process_is_held_as_a_demonstration_that_costs_nothing() -> None:
     chain = await Pinning({}, nobody).chain(a_job(model="local/smollm2-135m"), NOW)
 
-    known = Capability(window=2_048, max_output=256)
+    known = Capability(window=2_048, max_output=256, trims=True)
     assert chain == Chain((ModelPin(name="local/smollm2-135m", capability=known, price=FREE, quality="demo"),))
 
 

@@ -68,3 +68,9 @@ def test_no_window_is_wider_than_what_the_price_list_says() -> None:
 def test_every_reply_fits_its_window() -> None:
     assert [key for key, known in KNOWN.items() if (known.max_output or 0) >= (known.window or 0)] == []
     assert {provider for provider, _ in KNOWN} <= BUILT_IN.keys()
+
+
+def test_the_model_in_this_process_leaves_out_by_itself_what_does_not_fit() -> None:
+    wider = configured("local", {"models": {"smollm2-135m": {"window": 4_096}}})
+    assert [capability(provider, "smollm2-135m").trims for provider in (BUILT_IN["local"], wider)] == [True, True]
+    assert [key for key, known in KNOWN.items() if known.trims] == [("local", "smollm2-135m")]
