@@ -141,10 +141,7 @@ def tooling_of(
         job_dirs=places.job_dirs,
         others=neighbours.workspaces,
     )
-    commands, roots = (
-        Commands(sandbox, host),
-        roots_of(places),
-    )
+    commands, roots = Commands(sandbox, host), roots_of(places)
     shelf = shelf_of(places, roots)
     lister = Lister(roots, shutil.which("git"))
     tools = (
