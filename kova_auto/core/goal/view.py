@@ -63,7 +63,11 @@ class GoalView(Value):
     blocker: str = ""
 
 
-_STATUSES = {Outcome.DONE: GoalStatus.COMPLETE, Outcome.NOTHING_TO_REPORT: GoalStatus.COMPLETE}
+_STATUSES = {
+    Outcome.DONE: GoalStatus.COMPLETE,
+    Outcome.NOTHING_TO_REPORT: GoalStatus.COMPLETE,
+    Outcome.BLOCKED: GoalStatus.BLOCKED,
+}
 
 
 def goal_view(state: RunState) -> GoalView | None:
@@ -96,10 +100,7 @@ def goal_view(state: RunState) -> GoalView | None:
 
 
 def _status(state: RunState, concluded: Outcome | None) -> GoalStatus:
-    if state.finished:
-        ended = _STATUSES.get(state.finished.outcome)
-        blocked = GoalStatus.BLOCKED if concluded is Outcome.BLOCKED else GoalStatus.GIVEN_UP
-        return ended or blocked
-    if concluded is None:
-        return GoalStatus.ACTIVE
-    return _STATUSES.get(concluded, GoalStatus.BLOCKED)
+    if state.finished is None:
+        return _STATUSES.get(concluded, GoalStatus.GIVEN_UP) if concluded else GoalStatus.ACTIVE
+    is_other = state.finished.outcome is Outcome.BLOCKED and concluded is not Outcome.BLOCKED
+    return GoalStatus.GIVEN_UP if is_other else _STATUSES.get(state.finished.outcome, GoalStatus.GIVEN_UP)

@@ -70,6 +70,10 @@ def said_blocked(reason: str = "no key", *, accepted: bool = False) -> Made:
     return Made(call(GOAL_BLOCKED, reason=reason, evidence="I asked."), status, more=more)
 
 
+def failed(reason: str = "the page is gone") -> Made:
+    return Made(call("report_failure", reason=reason), more={"concludes": "failed"})
+
+
 def quiet() -> Made:
     return Made(call("nothing_to_report", reason="all as before"), more={"concludes": "nothing_to_report"})
 
@@ -110,6 +114,7 @@ __all__ = [
     "completed",
     "decided",
     "did",
+    "failed",
     "moved",
     "not_completed",
     "proposed",

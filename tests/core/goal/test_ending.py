@@ -24,6 +24,7 @@ from tests.core.goal.goals import (
     a_goal_run,
     completed,
     did,
+    failed,
     moved,
     not_completed,
     proposed,
@@ -69,6 +70,18 @@ def goes_on(iteration: int) -> CallModel:
             (did(), completed(), quiet(), "Nothing."), end(Outcome.NOTHING_TO_REPORT, "Nothing."), id="reached, quietly"
         ),
         pytest.param((did(), quiet(), completed(), "Much."), end(Outcome.DONE, "Much."), id="something after all"),
+        pytest.param(
+            (did(), failed(), "It is gone."),
+            Finish(Outcome.FAILED, "It is gone.", "the model says that it failed: the page is gone"),
+            id="failed",
+        ),
+        pytest.param(
+            (did(), completed(), failed(), "Oh."),
+            Finish(Outcome.FAILED, "Oh.", "the model says that it failed: the page is gone"),
+            id="failed after all",
+        ),
+        pytest.param((did(), failed(), did(), "There."), goes_on(5), id="found another way"),
+        pytest.param((did(), failed(), completed(), "There."), end(Outcome.DONE, "There."), id="reached after all"),
         pytest.param((said_blocked(), "No key."), goes_on(3), id="blocked once"),
         pytest.param(
             (said_blocked("no key", accepted=True), "No key."),

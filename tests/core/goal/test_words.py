@@ -21,6 +21,7 @@ from tests.core.goal.goals import (
     a_goal_run,
     completed,
     did,
+    failed,
     moved,
     not_completed,
     proposed,
@@ -175,6 +176,7 @@ def test_a_goal_is_shown_with_what_each_criterion_came_to() -> None:
         ),
         pytest.param(apply(a_goal_run(did()), ended(Outcome.BLOCKED)), GoalStatus.GIVEN_UP, id="denied too often"),
         pytest.param(apply(a_goal_run("So."), ended(Outcome.FAILED)), GoalStatus.GIVEN_UP, id="stalled"),
+        pytest.param(a_goal_run(did(), failed()), GoalStatus.GIVEN_UP, id="failed"),
     ],
 )
 def test_a_goal_is_shown_as_what_has_become_of_it(run: RunState, status: GoalStatus) -> None:
