@@ -44,6 +44,7 @@ from kova_auto.core.steps import (
     BeginAgain,
     CallModel,
     Compact,
+    EnterMode,
     Execute,
     Finish,
     Refuse,
@@ -168,6 +169,8 @@ class Replaying:
                 self._bring(step.call_id)
             case RunChecks():
                 self._check(step)
+            case EnterMode():
+                self._enter(step)
             case Finish() | BeginAgain():
                 self._finish(step.end if isinstance(step, BeginAgain) else step)
             case _:
@@ -286,6 +289,14 @@ class Replaying:
         self._apply(CallStarted(at=self._clock.now(), call_id=call_id))
         self._clock.skip(self._recording.took_s.get(known.call.id, 0.0))
         self._apply(CallFinished(at=self._clock.now(), call_id=call_id, result=known.result))
+
+    def _enter(self, step: EnterMode) -> None:
+        """Go on in the mode that the recorded run went on in, with the tools that it was given there."""
+        entered = self._recording.state.entered
+        if entered and entered.mode is step.mode:
+            self._apply(entered.model_copy(update={"at": self._clock.now(), "call_id": step.call_id}))
+        elif not self._hears_outside():
+            self._stop(f"the recording ends before the run went on in mode {step.mode}")
 
     def _check(self, step: RunChecks) -> None:
         """Let the checks of an answer come to what they came to: those of another answer are run nowhere."""

@@ -66,6 +66,8 @@ def test_a_plan_that_is_let_through_after_a_restart_is_carried_out_by_the_same_r
     (plan,) = (scene.workspace / ".kova" / "plans").iterdir()
     assert plan.name.startswith("plan-make-it-make-")
     assert plan.read_text() == "# Plan\n\nWrite made.txt.\n"
+    replayed = scene.run("runs", "replay", "last")
+    assert (replayed.exit_code, "no difference: done" in replayed.stdout) == (0, True)
 
 
 def test_a_plan_that_is_refused_leaves_the_run_in_plan_mode(scene: Scene) -> None:
