@@ -277,9 +277,20 @@ def upgrade(body: dict[str, Any]) -> dict[str, JsonValue]:
     return body
 
 
+_NO_TOOLS = '"tools":[]'
+
+
 def dump(event: Event) -> str:
-    """Return the event's JSON, as it is written to the journal."""
-    return event.model_dump_json(exclude_defaults=False)
+    """Return the event's JSON, as it is written to the journal.
+
+    Tools are nearly all that a context is made of, and the same for nearly all runs: each knows its JSON.
+    """
+    if not isinstance(event, ContextAssembled | ModeEntered):
+        return event.model_dump_json(exclude_defaults=False)
+    tools = ",".join([tool.json_text for tool in event.tools])
+    bare = event.but(tools=()).model_dump_json(exclude_defaults=False)
+    before, place, behind = bare.partition(_NO_TOOLS)  # No text holds it: what is quoted there is escaped.
+    return f"{before}{place[:-1]}{tools}]{behind}"
 
 
 def load(text: str | bytes) -> Event:

@@ -201,9 +201,14 @@ class ToolSpec(Value):
         return len(self.description) + len(repr(self.parameters))
 
     @cached_property
+    def json_text(self) -> str:
+        """Return it as JSON."""
+        return self.model_dump_json()
+
+    @cached_property
     def digest(self) -> BlobHash:
         """Return what tells it from another."""
-        return blob_hash(self.model_dump_json().encode())
+        return blob_hash(self.json_text.encode())
 
 
 class ModelRequest(Value):

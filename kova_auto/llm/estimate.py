@@ -35,7 +35,7 @@ def at_least(said: Usage | None, request: ModelRequest, written: int) -> Usage |
 def estimate(request: ModelRequest) -> int:
     """Return roughly how many tokens a request is."""
     chars, images = len(request.system), 0
-    chars += sum(len(spec.model_dump_json()) for spec in request.tools)
+    chars += sum(len(spec.json_text) for spec in request.tools)
     for message in request.messages:
         if isinstance(message, AssistantMessage):
             chars += len(message.text) + sum(

@@ -6,10 +6,11 @@ import json
 
 import pytest
 
+from kova_auto.core.approval.levels import Mode
 from kova_auto.core.errors import UnknownEventError
-from kova_auto.core.event import CURRENT, Event, RunRequested, dump, load, upgrade
-from kova_auto.core.ids import blob_hash
-from kova_auto.core.message import FileChange, ResultStatus
+from kova_auto.core.event import CURRENT, Event, ModeEntered, RunRequested, dump, load, upgrade
+from kova_auto.core.ids import CallId, blob_hash
+from kova_auto.core.message import FileChange, ResultStatus, ToolSpec
 from tests.core.facts import acquired, assembled, ended, result, two_calls
 from tests.support import a_job, a_request, at
 
@@ -46,6 +47,23 @@ FULL_JOB = a_job(
 def test_what_is_written_is_read_back_whole(event: Event) -> None:
     assert load(dump(event)) == event
     assert load(dump(event).encode()) == event
+
+
+_TOOLS = (
+    ToolSpec(name="odd", description='says "tools":[] and \\"tools":[]\U0001f600', parameters={"tools": [], "é": None}),
+    ToolSpec(name="poll", description="", parameters={"type": "object"}, polling=True),
+)
+
+
+@pytest.mark.parametrize("tools", [(), _TOOLS[:1], _TOOLS], ids=["none", "one", "some"])
+def test_tools_are_written_as_they_would_be_with_all_else(tools: tuple[ToolSpec, ...]) -> None:
+    told = 'Offer "tools":[] and ,"tools":[{}]'
+    context = assembled().but(tools=tools, system=told, taints=told, rests=(blob_hash(b"tools"),))
+    mode = ModeEntered(at=at("06:00:00"), mode=Mode.AGENT, call_id=CallId('"tools":[]'), tools=tools)
+
+    for event in (context, mode, context):  # The second time, each tool knows its JSON.
+        assert dump(event) == event.model_dump_json()
+        assert load(dump(event)) == event
 
 
 def test_a_job_is_read_back_from_an_event_with_every_default_filled_in() -> None:
