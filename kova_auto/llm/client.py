@@ -37,7 +37,7 @@ from kova_auto.llm.transport import open_transport, said_of
 from kova_auto.llm.unicode import mended
 from kova_auto.llm.waiting import Waiting
 from kova_auto.llm.wire import Decoder, Wire
-from kova_auto.llm.wording import Notes, body_of, written
+from kova_auto.llm.wording import Notes, Writer, body_of
 
 CHECK_S: Final = 10.0
 _OURS: Final = frozenset({"content-length", "transfer-encoding"})  # They say where a body ends.
@@ -65,7 +65,7 @@ class HttpModel:
         self._windows: dict[str, int | None] = {}
         self._opened: Http1Transport | None = None
         self._head: Head | None = None
-        self._notes = Notes(provider)
+        self._notes, self._writer = Notes(provider), Writer()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelChunk, None]:
         """Yield the reply as it arrives; the last chunk is `ReplyDone`.
@@ -149,7 +149,7 @@ class HttpModel:
         known = self._concessions.known(model)
         body = self._concessions.applied(model, body_of(self._wire, self._provider, request))
         while True:
-            data = written(body)
+            data = self._writer.written(body, request)
             sent.append(self._notes.noted(data, model, (*known, *made)))
             answer = await self._sent(self._post(data), clock)
             if answer.is_success:
