@@ -16,8 +16,8 @@ from kova_auto.core.approval.policy import Policy
 from kova_auto.core.context.attachments import MOST_IMAGES
 from kova_auto.core.context.briefing import NOTHING, Briefing
 from kova_auto.core.context.history import carried_over
-from kova_auto.core.context.instructions import Instructions, instructed
-from kova_auto.core.context.memory import Layer, Note
+from kova_auto.core.context.instructions import NAMES, Instructions, instructed
+from kova_auto.core.context.memory import BENEATH, Layer, Note
 from kova_auto.core.context.mentions import mentions
 from kova_auto.core.context.recall import recalled, recounted
 from kova_auto.core.errors import UnknownRunError
@@ -29,8 +29,10 @@ from kova_auto.engine.conversation import conversation
 from kova_auto.engine.scene import rests_of
 from kova_auto.knowledge.instructions import own_instructions
 from kova_auto.knowledge.memory import read_layer, workspace_memory
+from kova_auto.knowledge.permissions import FOLDER
 from kova_auto.threads import aside
 from kova_auto.tools.attachments import attached
+from kova_auto.tools.boundary import is_missing
 from kova_auto.tools.ignore import Lister
 from kova_auto.tools.instructions import workspace_instructions
 from kova_auto.tools.mentions import mentioned
@@ -40,6 +42,8 @@ from kova_auto.tools.sight import Sight
 
 _JOB: Final = "job"
 """Of `[context] memory`: what the job's earlier runs reported."""
+_IN_WORKSPACE: Final = (BENEATH[0], *NAMES)
+"""What lies directly in a workspace that has a memory, or instructions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,7 @@ class Briefings:
         ground = replace(Ground.of_run(state), run_id=RunId(f"{state.run_id}/briefing"))
         try:
             files = await self._files(state, ground)
-            notes = await aside(lambda: self._memory(state).plus(self._instructions(ground)))
+            notes = await aside(lambda: self._notes(state, ground))
         finally:
             self.roots.release(ground.run_id)
         return notes.plus(await self._told(state)).plus(files).plus(await self._said_before(state))
@@ -100,6 +104,16 @@ class Briefings:
         with_these = await attached(paths, replace(sight, ground=near), reads_pdf=can_read()) if paths else NOTHING
         images = MOST_IMAGES - sum(isinstance(part, ImagePart) for part in with_these.behind)
         return (await mentioned(found, sight, self.lister, images=images) if found else NOTHING).plus(with_these)
+
+    def _notes(self, state: RunState, ground: Ground) -> Briefing:
+        if self.roots.lacks(_IN_WORKSPACE, ground) and all(map(is_missing, self._own)):
+            return NOTHING  # Most runs: finding that out piece by piece costs several times as much.
+        return self._memory(state).plus(self._instructions(ground))
+
+    @property
+    def _own(self) -> tuple[str, ...]:
+        """Return where what the user has written lies, if it does."""
+        return (str(self.memory), *(f"{self.home}/{FOLDER}/{name}" for name in NAMES))
 
     def _memory(self, state: RunState) -> Briefing:
         workspace = Path(state.request.workspace)

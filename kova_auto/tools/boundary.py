@@ -194,6 +194,22 @@ class Root:
         os.close(self.fd)
 
 
+def is_missing(path: str, folder: int | None = None) -> bool:
+    """Say whether nothing has this name, which is not followed; what cannot be looked at may be there.
+
+    Args:
+        path: Where to look.
+        folder: An open directory at which a relative path begins.
+    """
+    try:
+        os.lstat(path, dir_fd=folder)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def open_root(path: str, resolve: Resolver) -> Root:
     """Pin a directory.
 

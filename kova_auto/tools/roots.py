@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -23,7 +23,7 @@ from kova_auto.core.ids import RunId
 from kova_auto.core.policy import policy_of_run
 from kova_auto.core.run import RunState
 from kova_auto.core.tool import PathFact, Scene, Zone
-from kova_auto.tools.boundary import PATH_ONLY, Resolver, Root, best_resolver, open_root, real_path
+from kova_auto.tools.boundary import PATH_ONLY, Resolver, Root, best_resolver, is_missing, open_root, real_path
 from kova_auto.tools.paths import parse_path
 from kova_auto.tools.words import in_words, plainly
 
@@ -158,6 +158,14 @@ class Roots:
         kept = (self._layer(PurePath(path), ground) or _plan(PurePath(path), ground)) if keeps else None
         zone = self._floor(root, parts, ground, writes=writes, kept=kept is not None) or kept or zone
         return Target(root, parts, zone, writes, named.directory, shown, kept is not None)
+
+    def lacks(self, names: Iterable[str], ground: Ground) -> bool:
+        """Say whether the workspace of a run is there and nothing of these names lies directly in it; quickly.
+
+        What cannot be looked at may be there.
+        """
+        root = self._pin(ground.run_id, ground.workspace)
+        return root is not None and all(is_missing(name, root.fd) for name in names)
 
     def fact(self, target: Target) -> PathFact:
         """Return where the target really lies, for adjudication.

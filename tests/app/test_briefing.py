@@ -69,6 +69,30 @@ async def test_memory_and_agents_md_of_user_and_workspace_stand_in_the_system_pr
 
 
 @pytest.mark.parametrize(
+    ("place", "text"),
+    [("home/.kova/memory/a.md", "(a)"), ("work/.kova/memory/a.md", "(a)")]
+    + [(f"{folder}/{name}", "(a)") for folder in ("home/.kova", "work") for name in ("AGENTS.md", "CLAUDE.md")],
+)
+async def test_a_single_file_of_either_place_is_found(home: Home, place: str, text: str) -> None:
+    home.job("look")
+    top, _, rest = place.partition("/")
+    put((home.path if top == "home" else home.workspace) / rest, text)
+    async with home.house() as house:
+        context = await context_of(home, house)
+
+    assert text in context.system
+
+
+async def test_a_memory_behind_a_link_that_leads_nowhere_is_not_taken_for_none(home: Home) -> None:
+    home.job("look")
+    (home.workspace / ".kova").symlink_to("gone")
+    async with home.house() as house:
+        context = await context_of(home, house)
+
+    assert "The workspace memory is not read" in str(context.prompt)
+
+
+@pytest.mark.parametrize(
     ("layers", "shown"), [('["workspace"]', {"(near)"}), ('["global"]', {"(global)"}), ("[]", set())]
 )
 async def test_only_the_layers_that_the_job_names_are_shown(home: Home, layers: str, shown: set[str]) -> None:

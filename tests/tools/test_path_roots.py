@@ -243,3 +243,19 @@ def test_job_files_are_held_and_what_lies_beside_them_is_not(tmp_path: Path) -> 
     tried = ("jobs/evil.toml", "jobs/EVIL.TOML", "evil.toml", "jobs/report.md", "src/pyproject.toml")
     assert [world.write(text) for text in tried] == [HELD, HELD, HELD, "jobs/report.md", "src/pyproject.toml"]
     roots.close()
+
+
+def test_a_workspace_lacks_only_what_is_surely_not_there(world: World) -> None:
+    (world.workspace / "link").symlink_to("gone")
+    (world.workspace / "shut").mkdir()
+
+    assert world.roots.lacks(("a.md", "b.md"), world.ground)
+    assert not world.roots.lacks(("a.md", "link"), world.ground)
+    assert not world.roots.lacks(("shut",), world.ground)
+    assert not world.roots.lacks(("x" * 300,), world.ground)
+
+
+def test_a_workspace_that_is_gone_lacks_nothing(world: World) -> None:
+    world.workspace.rename(world.top / "moved")
+
+    assert not world.roots.lacks(("a.md",), world.ground)
