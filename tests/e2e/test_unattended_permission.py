@@ -45,6 +45,7 @@ import tomli_w
 
 from kova_auto.core.event import RunAcquired
 from kova_auto.core.ids import run_id
+from kova_auto.core.tool_names import ALONE
 from tests.e2e.scenes import READS, WRITES, Scene
 from tests.scheduling.desks import NIGHTLY, Desk
 from tests.support import at
@@ -218,17 +219,18 @@ def test_every_call_that_the_survey_shows_is_ruled_so_in_a_run_and_none_waits(sc
     more = f'{OPEN}allow_commands = ["true *"]\n[limits]\ndenials = 100\n'
     scene.scripted("all", READS, more)
     survey = explained(scene, "all", "--all")["calls"]
-    kept = [
-        call
-        for call in survey
-        if call["tool"] not in ("task_output", "task_stop", "nothing_to_report", "report_failure")
-    ]
-    scene.scripted("all", script([(call["tool"], call["arguments"]) for call in kept]), more)
+    concluding = ("task_output", "task_stop", "nothing_to_report", "report_failure")
+    alone = [call for call in survey if call["tool"] in ALONE]
+    others = [call for call in survey if call["tool"] not in (*ALONE, *concluding)]
+    kept = [*others, *alone]
+    replies = [[(call["tool"], call["arguments"]) for call in calls] for calls in (others, *([one] for one in alone))]
+    scene.scripted("all", script(*replies), more)
     scene.run("run", "all")
     assert [verdict["rule"] for verdict in verdicts(scene)] == [call["verdict"]["rule"] for call in kept]
     assert {fact["kind"] for fact in facts(scene)} & {"approval_requested", "approval_decided"} == set()
     row = last(scene)
-    assert (row["execution"], row["denied"]) == ("finished", sum(call["settled"] == "deny" for call in kept))
+    refused = [call for call in kept if call["settled"] == "deny" and call["verdict"]["rule"] != "arguments"]
+    assert (row["execution"], row["denied"]) == ("finished", len(refused))
 
 
 def test_ten_forbidden_calls_are_ten_refusals_at_once(scene: Scene) -> None:
