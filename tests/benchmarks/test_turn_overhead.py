@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +24,6 @@ HIGHEST_THOUSAND_S, HIGHEST_EACH_KB = 20.0, 60.0
 
 def _module(name: str, *arguments: object) -> list[str]:
     return [sys.executable, "-m", f"tests.benchmarks.peers.{name}", *map(str, arguments)]
-
-
-@pytest.fixture(scope="module")
-def port() -> Iterator[int]:
-    with subprocess.Popen(_module("mock_model"), cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        yield int(server.stdout.readline().split()[1])
-        server.terminate()
 
 
 def _measured(port: int, protocol: str, turns: int, conc: int) -> dict[str, Any]:
