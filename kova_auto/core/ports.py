@@ -117,6 +117,7 @@ class Journal(Protocol):
         lease: timedelta,
         known: RunState | None = None,
         then: Sequence[Event] = (),
+        reached: RunState | None = None,
     ) -> RunState | Unavailable:
         """Take a run whose lease is free or has run out: raises its epoch, writes `RunAcquired`.
 
@@ -131,6 +132,8 @@ class Journal(Protocol):
             known: The run as this worker last saw it, if it did: then only what is newer is read.
             then: Facts that follow and are written with it; left out where somebody has written or had the run since
                 `known`, for they may not be true any more.
+            reached: What taking `known` and the first of these make of it, if that is worked out; it saves time and
+                nothing else.
         """
 
     async def renew(self, run_id: RunId, *, epoch: int, now: datetime, lease: timedelta) -> Renewal:

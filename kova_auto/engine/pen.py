@@ -101,7 +101,7 @@ class Pen:
     async def _take(self, taking: Taking, entries: Sequence[Entry]) -> None:
         """Take the run with its first facts; where somebody else was there meanwhile, these are found out anew."""
         before, first = self._written.seq, [entry.event for entry in entries]
-        taken = await taking.take(first)
+        taken = await taking.take(first, self.state if first else None)  # What waited is folded already.
         self.is_ours = True
         self._tenure.begin()
         self._know(taken)

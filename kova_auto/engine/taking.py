@@ -57,10 +57,14 @@ class Taking:
         """Return the run as it will be, if nobody else is there first."""
         return apply(self.known, RunAcquired(at=self.at, epoch=self.known.epoch + 1, worker=self.world.worker))
 
-    async def take(self, then: Sequence[Event] = ()) -> RunState:
+    async def take(self, then: Sequence[Event] = (), reached: RunState | None = None) -> RunState:
         """Take the run, with what follows if nobody else was there meanwhile; return it as it is.
 
         What took so long to find out that much of the lease would be over is left out, too.
+
+        Args:
+            then: Facts that follow.
+            reached: What these make of the run that is expected, as far as that is worked out.
 
         Raises:
             NotTakenError: It cannot be had.
@@ -74,6 +78,7 @@ class Taking:
             lease=self.lease,
             known=self.known,
             then=() if is_late else then,
+            reached=None if is_late else reached,
         )
         if isinstance(taken, Unavailable):
             raise NotTakenError(taken)

@@ -162,12 +162,17 @@ def open_run(connection: Connection, event: RunRequested, text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Hold who wants a run, for how long, and what is to be written with it where nobody else was there."""
+    """Hold who wants a run, for how long, and what is to be written with it where nobody else was there.
+
+    Attributes:
+        reached: What the run is then; None: not worked out yet.
+    """
 
     worker: str
     now: datetime
     lease: timedelta
     then: Facts
+    reached: RunState | None = None
 
 
 def acquire(connection: Connection, state: RunState, drafts: Drafts, wanted: Wanted) -> Draft | Unavailable:
@@ -184,9 +189,10 @@ def acquire(connection: Connection, state: RunState, drafts: Drafts, wanted: Wan
             _write_locked(connection, drafts.draft(state, ((waits, dump(waits)),)))
         return Unavailable.WORKSPACE
     event = RunAcquired(at=now, epoch=state.epoch + 1, worker=wanted.worker, lease_broken=owner is not None)
-    then = wanted.then if state is known and owner is None else ()
+    is_first = state is known and owner is None
+    then, reached = (wanted.then, wanted.reached) if is_first else ((), None)
     held = {"lease_owner": wanted.worker, "lease_until": now + wanted.lease}
-    return _write_locked(connection, drafts.draft(state, ((event, dump(event)), *then)), held)
+    return _write_locked(connection, drafts.draft(state, ((event, dump(event)), *then), reached=reached), held)
 
 
 def holds(connection: Connection) -> list[Hold]:

@@ -21,7 +21,7 @@ from kova_auto.store import blobs as contents
 from kova_auto.store import facts, leases
 from kova_auto.store.blobs import Blob
 from kova_auto.store.database import Database
-from kova_auto.store.drafts import Draft, Drafts
+from kova_auto.store.drafts import Draft, Drafts, Facts
 
 _JOBS, _OPENED = 256, 1024
 Guard = Callable[[str], str]
@@ -83,7 +83,7 @@ class SqlJournal:
         """Write a fact, those that come before it, and the blobs they point to; fold in what others wrote."""
         written = tuple([guarded(one, self._guard) for one in (*first, event)])
         kept = [await Blob.of(data) for data in blobs]
-        is_as_said = all(fact is one for (fact, _), one in zip(written, (*first, event), strict=True))
+        is_as_said = _are_as_said(written, (*first, event))
         early = self._drafts.early(state, written, epoch, reached if is_as_said else None)
 
         def work(connection: Connection) -> Draft:
@@ -101,10 +101,12 @@ class SqlJournal:
         lease: timedelta,
         known: RunState | None = None,
         then: Sequence[Event] = (),
+        reached: RunState | None = None,
     ) -> RunState | Unavailable:
         """Take a run whose lease is free or has run out: raises its epoch, writes `RunAcquired`, and what follows."""
         state, written = known or await self.load(run_id), tuple([guarded(one, self._guard) for one in then])
-        wanted = facts.Wanted(worker, now, lease, written)
+        ahead = reached if known and _are_as_said(written, then) else None
+        wanted = facts.Wanted(worker, now, lease, written, ahead)
         taken = await self._database.write(partial(facts.acquire, state=state, drafts=self._drafts, wanted=wanted))
         return taken if isinstance(taken, Unavailable) else self._drafts.written(taken)
 
@@ -125,6 +127,11 @@ class SqlJournal:
     async def blob(self, key: BlobHash) -> bytes:
         """Return a blob."""
         return await self._database.read(partial(contents.data_of, key=key))
+
+
+def _are_as_said(written: Facts, said: Sequence[Event]) -> bool:
+    """Say whether the guard has left facts as they were."""
+    return all(fact is one for (fact, _), one in zip(written, said, strict=True))
 
 
 def guarded(event: E, guard: Guard) -> tuple[E, str]:

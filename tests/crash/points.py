@@ -81,10 +81,13 @@ class DyingJournal:
         lease: timedelta,
         known: RunState | None = None,
         then: Sequence[Event] = (),
+        reached: RunState | None = None,
     ) -> RunState | Unavailable:
         kinds = " ".join(["run_acquired", *(one.kind for one in then)])
         self._points.passed(f"before {kinds}")
-        acquired = await self._journal.acquire(run_id, worker=worker, now=now, lease=lease, known=known, then=then)
+        acquired = await self._journal.acquire(
+            run_id, worker=worker, now=now, lease=lease, known=known, then=then, reached=reached
+        )
         self._points.passed(f"after {kinds}")
         return acquired
 

@@ -103,8 +103,10 @@ class MemoryFacts:
         lease: timedelta,
         known: RunState | None = None,
         then: Sequence[Event] = (),
+        reached: RunState | None = None,
     ) -> RunState | Unavailable:
         """Take a run whose lease is free or has run out: raises its epoch, writes `RunAcquired`, and what follows."""
+        del reached  # It is worked out here anyway.
         state, held = self._state(run_id), self._leases.get(run_id)
         if state.finished:
             return Unavailable.FINISHED

@@ -58,9 +58,12 @@ class Writes(MemoryJournal):
         lease: timedelta,
         known: RunState | None = None,
         then: Sequence[Event] = (),
+        reached: RunState | None = None,
     ) -> RunState | Unavailable:
         self.together.append(["run_acquired", *(one.kind for one in then)])
-        taken = await super().acquire(run_id, worker=worker, now=now, lease=lease, known=known, then=then)
+        taken = await super().acquire(
+            run_id, worker=worker, now=now, lease=lease, known=known, then=then, reached=reached
+        )
         self._tell()
         return taken
 

@@ -39,11 +39,14 @@ class Contested(MemoryJournal):
         lease: timedelta,
         known: RunState | None = None,
         then: Sequence[Event] = (),
+        reached: RunState | None = None,
     ) -> RunState | Unavailable:
         before, self._before = self._before, None
         if before:
             await before(self)
-        found = await super().acquire(run_id, worker=worker, now=now, lease=lease, known=known, then=then)
+        found = await super().acquire(
+            run_id, worker=worker, now=now, lease=lease, known=known, then=then, reached=reached
+        )
         self.taken.set()
         return found
 

@@ -55,6 +55,42 @@ async def test_first_facts_are_left_out_where_a_lease_was_broken(journal: Journa
 
 
 @pytest.mark.parametrize("folded", range(4))
+async def test_what_is_folded_of_first_facts_already_changes_nothing(journal: Journal, folded: int) -> None:
+    request = a_request()
+    seen, _ = await journal.open(request)
+    facts: list[Event] = [RunAcquired(at=at("06:00:01"), epoch=1, worker="one"), *FIRST]
+    reached = reduce(apply, facts[:folded], seen)
+
+    state = await journal.acquire(
+        request.run_id, worker="one", now=at("06:00:01"), lease=LEASE, known=seen, then=FIRST, reached=reached
+    )
+
+    assert state == reduce(apply, facts, seen) == await journal.load(request.run_id)
+
+
+async def test_what_is_folded_of_first_facts_is_dropped_where_somebody_has_written_meanwhile(journal: Journal) -> None:
+    request = a_request()
+    seen, _ = await journal.open(request)
+    facts: list[Event] = [RunAcquired(at=at("06:00:01"), epoch=1, worker="one"), *FIRST]
+    stop = StopRequested(at=at("06:00:01"), outcome=Outcome.CANCELLED, reason="", by="ada")
+    await journal.append(seen, stop)
+
+    state = await journal.acquire(
+        request.run_id,
+        worker="one",
+        now=at("06:00:01"),
+        lease=LEASE,
+        known=seen,
+        then=FIRST,
+        reached=reduce(apply, facts, seen),
+    )
+
+    assert isinstance(state, RunState)
+    assert (state.stop, state.context) == (stop, None)
+    assert state == await journal.load(request.run_id)
+
+
+@pytest.mark.parametrize("folded", range(4))
 async def test_what_a_writer_has_folded_already_changes_nothing(journal: Journal, folded: int) -> None:
     await journal.open(request := a_request())
     taken = await journal.acquire(request.run_id, worker="one", now=at("06:00:01"), lease=LEASE)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import select, update
 
 from kova_auto.core.errors import JournalError, UnknownEventError
-from kova_auto.core.event import RunFinished, StopRequested, dump
+from kova_auto.core.event import RunAcquired, RunFinished, StopRequested, dump
 from kova_auto.core.ids import JobName
 from kova_auto.core.job import Outcome
 from kova_auto.core.run import RunState, apply, opened
@@ -45,6 +46,27 @@ async def test_what_the_guard_takes_out_is_neither_written_nor_remembered(guarde
     assert after.stop == stop.model_copy(update={"reason": "it printed ***"})
     assert await guarded.journal.load(state.run_id) == after
     assert [SECRET in body for body in await bodies(guarded)] == [False, False]
+
+
+async def test_first_facts_pass_the_guard_whatever_was_folded_of_them(guarded: Store) -> None:
+    seen, _ = await guarded.journal.open(request := a_request())
+    taken = RunAcquired(at=at("06:00:01"), epoch=1, worker="one")
+    stop = StopRequested(at=at("06:00:01"), outcome=Outcome.CANCELLED, reason=f"it printed {SECRET}", by="ada")
+
+    after = await guarded.journal.acquire(
+        request.run_id,
+        worker="one",
+        now=taken.at,
+        lease=timedelta(seconds=30),
+        known=seen,
+        then=[stop],
+        reached=apply(apply(seen, taken), stop),
+    )
+
+    assert isinstance(after, RunState)
+    assert after.stop == stop.model_copy(update={"reason": "it printed ***"})
+    assert await guarded.journal.load(after.run_id) == after
+    assert SECRET not in "".join(await bodies(guarded))
 
 
 async def test_the_runs_of_a_claim_pass_the_guard_too(guarded: Store) -> None:
