@@ -79,6 +79,7 @@ def run_json(state: RunState, events: Sequence[Event]) -> JsonDict:
     return {
         "run": run_row(state).model_dump(mode="json"),
         "why": why_it_stopped(state),
+        "continues": state.request.continues,
         "attempts": [attempt.model_dump(mode="json") for attempt in attempts_of(state)],
         "answer": state.finished.answer if state.finished else None,
         "goal": goal.model_dump(mode="json") if (goal := goal_view(state)) else None,
@@ -149,8 +150,6 @@ def _facts(state: RunState, row: RunRow, zone: ZoneInfo) -> Iterator[tuple[str, 
         yield "left", f"{row.kept}; kova-auto runs diff shows it, apply or discard it"
     elif state.settled:
         yield "left", f"changes that were {state.settled.how} by {state.settled.by}"
-    if state.request.continues:
-        yield "goes on", f"with run {state.request.continues}"
     if state.request.inputs:
         yield "inputs", " ".join(f"{name}={value}" for name, value in state.request.inputs.items())
     instants = (

@@ -80,7 +80,8 @@ def test_what_each_iteration_used_is_shown_with_its_price() -> None:
 def test_a_program_gets_every_call_and_delivery() -> None:
     story = a_finished_story()
     shown = run_json(story.state, story.events)
-    assert list(shown) == ["run", "why", "attempts", "answer", "goal", "context", "calls", "usage", "deliveries"]
+    names = ["run", "why", "continues", "attempts", "answer", "goal", "context", "calls", "usage", "deliveries"]
+    assert list(shown) == names
     assert shown["answer"] == "All\x07 is well.\n"
     assert shown["run"] == run_row(story.state).model_dump(mode="json")
 
@@ -139,7 +140,9 @@ def test_a_goal_and_what_the_answer_was_checked_by_are_shown() -> None:
         ChecksFinished(at=story.later(), iteration=1, results=(CheckResult(command="test -s a", exit_code=1),)),
     ]
     shown = list(run_lines(story.state, BERLIN, Ink()))
-    assert "  goes on     with run nightly@before" in shown
+    assert [line for line in shown if "nightly@before" in line] == ["  continues   nightly@before"]
+    assert run_json(story.state, story.events)["continues"] == "nightly@before"
+    assert run_json(Story().state, Story().events)["continues"] is None
     goal = shown.index("goal")
     assert shown[goal + 1 : goal + 3] == ["  active, turn 1 of 30: Look.", "  c1 not judged yet  it works"]
     assert shown[shown.index("checks") + 1] == "  `test -s a` ended with 1 after 0.0 s"
