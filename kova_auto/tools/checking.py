@@ -65,6 +65,7 @@ class CommandChecks:
 
     async def _finished(self, command: str, level: Level, scene: Scene, limits: Limits) -> Finished:
         dirs, call = self._commands.dirs(scene.run_id), scene.call_id
+        dirs.spool(call).unlink(missing_ok=True)  # Left by a service that was killed under this command.
         async with await self._commands.spawn(command, scene, level, limits) as running:
             await asyncio.to_thread(dirs.write_leader, call, running.process.leader)
             running.process.release()

@@ -159,3 +159,13 @@ async def test_half_a_note_names_no_process(tmp_path: Path) -> None:
     await checks(commands).clear(scene)
 
     assert [*dirs.led()] == []
+
+
+async def test_what_a_killed_service_had_begun_is_run_again_and_shows_only_what_it_prints_then(tmp_path: Path) -> None:
+    commands, scene = some_commands(tmp_path), a_check_scene(a_workspace(tmp_path))
+    await left_by_a_killed_service(tmp_path, METHODS[0], commands)
+    await checks(commands).clear(scene)
+    result = await checks(commands).check("echo anew", confined(Level.WORKSPACE), scene, 60.0)
+
+    assert outcome(result) == (True, 0, "anew")
+    assert commands.dirs(scene.run_id).printed(scene.call_id) == b"anew\n"
