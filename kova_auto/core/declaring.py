@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from kova_auto.core.call_state import CallState
 from kova_auto.core.job import Outcome
 from kova_auto.core.state import RunState
 from kova_auto.core.tool_names import REPORT_FAILURE
@@ -17,5 +18,10 @@ def declared(state: RunState) -> str:
         return ""
     for call in reversed(tuple(state.calls.values())):
         if call.call.tool == REPORT_FAILURE and call.result and call.result.concludes:
-            return DECLARED.format(reason=str(call.call.args.get("reason", "")).strip())
+            return said_failed(call)
     return ""
+
+
+def said_failed(call: CallState) -> str:
+    """Return why a run fails, as the call says that declares it."""
+    return DECLARED.format(reason=str(call.call.args.get("reason", "")).strip())

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kova_auto.core.call_state import CallState
-from kova_auto.core.declaring import declared
+from kova_auto.core.declaring import said_failed
 from kova_auto.core.goal.contract import Author, contract_of
 from kova_auto.core.goal.judging import is_refused, unmet
 from kova_auto.core.goal.turns import STALLED_TURNS, Turn, changes, has_stalled, turns_of
@@ -52,7 +52,7 @@ def conclusion(state: RunState) -> Conclusion | None:
             if call.call.tool in (GOAL_COMPLETE, GOAL_BLOCKED) and call.result and call.result.concludes:
                 return _concluded(state, call, is_quiet=is_quiet)
             if call.call.tool == REPORT_FAILURE and call.result and call.result.concludes:
-                return Conclusion(Outcome.FAILED, reason=declared(state))
+                return Conclusion(Outcome.FAILED, reason=said_failed(call))
             if changes(call) or is_refused(call):
                 return None
             is_quiet = is_quiet or bool(call.result and call.result.concludes)
@@ -103,11 +103,13 @@ def _left(state: RunState) -> str:
 
 
 def without_a_word(state: RunState) -> Finish | None:
-    """Return the end of a run that has reached its goal and has nothing left to say so with; else None.
+    """Return the end of a run that its goal has come to, and that has nothing left to say so with; else None.
 
-    Where the job wants its answer in a form, or checked, a summary is none.
+    Where the job wants its answer in a form, or checked, a summary is none; who reached no goal is held to neither.
     """
-    if state.job.output.schema_file or state.job.output.checks:
-        return None
     found = conclusion(state)
-    return Finish(found.outcome, found.summary, found.reason) if found else None
+    if found is None:
+        return None
+    if found.outcome is Outcome.DONE and (state.job.output.schema_file or state.job.output.checks):
+        return None
+    return Finish(found.outcome, found.summary, found.reason)

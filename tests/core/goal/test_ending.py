@@ -14,7 +14,7 @@ from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
 from kova_auto.core.run import RunState, apply
 from kova_auto.core.step import next_step
-from kova_auto.core.steps import CallModel, Finish
+from kova_auto.core.steps import BeginAgain, CallModel, Finish
 from tests.core.facts import NOW, answered, calling, retried, run_of
 from tests.core.facts import ended as finished
 from tests.core.goal.goals import (
@@ -46,6 +46,10 @@ def end(outcome: Outcome, answer: str, reason: str = "") -> Finish:
     return Finish(outcome, answer, reason, partial=partial)
 
 
+def gave_up(answer: str, reason: str = "the page is gone") -> Finish:
+    return Finish(Outcome.FAILED, answer, f"the model says that it failed: {reason}")
+
+
 def goes_on(iteration: int) -> CallModel:
     return CallModel(iteration, "test/model")
 
@@ -70,16 +74,22 @@ def goes_on(iteration: int) -> CallModel:
             (did(), completed(), quiet(), "Nothing."), end(Outcome.NOTHING_TO_REPORT, "Nothing."), id="reached, quietly"
         ),
         pytest.param((did(), quiet(), completed(), "Much."), end(Outcome.DONE, "Much."), id="something after all"),
+        pytest.param((did(), failed(), "It is gone."), gave_up("It is gone."), id="failed"),
+        pytest.param((did(), failed(), " "), gave_up(""), id="failed without a last word"),
+        pytest.param((did(), failed(), did("read"), "Oh."), gave_up("Oh."), id="failed, and looked once more"),
+        pytest.param((did(), failed(), quiet(), "Oh."), gave_up("Oh."), id="failed is never quiet"),
+        pytest.param((did(), quiet(), failed(), "Oh."), gave_up("Oh."), id="quiet, and failed after all"),
+        pytest.param((did(), completed(), failed(), "Oh."), gave_up("Oh."), id="failed after all"),
+        pytest.param((said_blocked(accepted=True), failed(), "Oh."), gave_up("Oh."), id="blocked, and failed"),
         pytest.param(
-            (did(), failed(), "It is gone."),
-            Finish(Outcome.FAILED, "It is gone.", "the model says that it failed: the page is gone"),
-            id="failed",
+            (failed("no page"), failed(" no file "), "Oh."), gave_up("Oh.", "no file"), id="failed for another reason"
         ),
         pytest.param(
-            (did(), completed(), failed(), "Oh."),
-            Finish(Outcome.FAILED, "Oh.", "the model says that it failed: the page is gone"),
-            id="failed after all",
+            (did(), failed(), said_blocked("no key", accepted=True), "No key."),
+            end(Outcome.BLOCKED, "No key.", "the goal is blocked: no key"),
+            id="failed, or rather blocked",
         ),
+        pytest.param((did(), refused("report_failure"), "Oh."), goes_on(4), id="failed, and was refused"),
         pytest.param((did(), failed(), did(), "There."), goes_on(5), id="found another way"),
         pytest.param((did(), failed(), completed(), "There."), end(Outcome.DONE, "There."), id="reached after all"),
         pytest.param((said_blocked(), "No key."), goes_on(3), id="blocked once"),
@@ -181,6 +191,30 @@ def test_a_goal_reached_with_the_last_reply_is_reached(output: JsonValue, step: 
     job = a_goal_job(*GIVEN, limits={"iterations": 2}, output=output)
 
     assert next_step(a_goal_run(did(), completed("All.", MET), job=job), NOW) == step
+
+
+@pytest.mark.parametrize("output", [{}, {"checks": ["true"]}], ids=["free", "checked"])
+def test_a_failure_declared_with_the_last_reply_is_one_and_is_held_to_nothing(output: JsonValue) -> None:
+    job = a_goal_job(*GIVEN, limits={"iterations": 2}, output=output)
+
+    assert next_step(a_goal_run(did(), failed(), job=job), NOW) == gave_up("")
+
+
+def test_a_declared_failure_is_not_checked() -> None:
+    job = a_goal_job(*GIVEN, output={"checks": ["true"]})
+
+    assert next_step(a_goal_run(did(), completed(), failed(), "Oh.", job=job), NOW) == gave_up("Oh.")
+
+
+def test_a_declared_failure_may_be_tried_again_with_nothing_declared() -> None:
+    job = a_goal_job(*GIVEN, policy={"retry": {"attempts": 1, "on": ["failed"]}})
+    run = a_goal_run(did(), failed(), "Oh.", job=job)
+    again = run_of(moved(did(), failed(), "Oh."), finished(Outcome.FAILED), retried(), job=job)
+
+    begins = next_step(run, NOW)
+    assert isinstance(begins, BeginAgain)
+    assert begins.end == gave_up("Oh.")
+    assert conclusion(again) is None
 
 
 def test_without_it_the_last_reply_is_the_end_of_the_budget() -> None:
