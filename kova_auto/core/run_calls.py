@@ -15,7 +15,7 @@ from kova_auto.core.event import (
     WritePlanned,
 )
 from kova_auto.core.job import Outcome
-from kova_auto.core.message import ResultStatus
+from kova_auto.core.message import ResultStatus, ToolResult
 from kova_auto.core.owed import for_approval
 from kova_auto.core.repetition import call_key
 from kova_auto.core.state import RunState, finish, refused
@@ -111,7 +111,14 @@ def _call_finished(state: RunState, event: CallFinished) -> RunState:
         plan=result.plan if result.plan is not None else state.plan,
         plan_file=result.changes[-1].path if result.plan is not None and result.changes else state.plan_file,
         criteria=result.criteria if result.criteria is not None else state.criteria,
-        concludes=result.concludes or state.concludes,
+        concludes=_concluded(state, result),
         tainted_by=state.tainted_by or result.taints,
         settled_seq=state.seq + 1,
     )
+
+
+def _concluded(state: RunState, result: ToolResult) -> str | None:
+    """Return the outcome that calls have given the run so far: the newest, but nobody is silent about a failure."""
+    if state.concludes == Outcome.FAILED and result.concludes == Outcome.NOTHING_TO_REPORT:
+        return state.concludes
+    return result.concludes or state.concludes

@@ -221,6 +221,17 @@ async def test_a_failure_that_the_model_declares_is_one() -> None:
     assert (stage.proof.ran, await repairs(stage)) == ([], ["", ""])
 
 
+@pytest.mark.parametrize("together", [True, False], ids=["in one reply", "one after the other"])
+async def test_a_declared_failure_is_no_silence_whatever_is_said_after_it(together: bool) -> None:
+    stage = declaring()
+    await stage.opened(job=a_job())
+    failure, silence = call("report_failure", reason="The feed is gone."), call("nothing_to_report", reason="Quiet.")
+    said = [says("", failure, silence)] if together else [says("", failure), says("", silence)]
+    await stage.advance(*said, says("Quiet."))
+
+    assert await stage.ended() == (Outcome.FAILED, "the model says that it failed: The feed is gone.")
+
+
 async def test_a_declared_failure_is_tried_again_as_far_as_the_policy_says() -> None:
     stage = declaring()
     await stage.opened(job=a_job(policy={"retry": {"attempts": 1, "on": ["failed"]}}))
