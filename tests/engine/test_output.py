@@ -187,15 +187,12 @@ async def test_a_run_that_is_stopped_while_it_is_checked_ends_at_once() -> None:
 
 
 NEAR = ("nothing_to_report", "NOTHING_TO_REPORT", "[nothing_to_report]", "[SILENT", "SILENT]", "[SILENT]", "NO_REPLY")
-AROUND = ("{}", " {}", "{}.", "`{}`", "**{}**", "> {}", "Report:\n{}", "{}\nThat is all.", "The log says {} twice.")
 
 
-@pytest.mark.parametrize("around", AROUND)
 @pytest.mark.parametrize("word", NEAR)
-async def test_a_word_that_looks_like_silence_is_an_answer_like_any_other(word: str, around: str) -> None:
-    text = around.format(word)
-    stage = await a_run(a_job(), says(text))
-    assert await answered(stage) == (Outcome.DONE, text)
+async def test_a_word_that_looks_like_silence_is_an_answer_like_any_other(word: str) -> None:
+    stage = await a_run(a_job(), says(word))
+    assert await answered(stage) == (Outcome.DONE, word)
 
 
 class Declaring(Hands):
