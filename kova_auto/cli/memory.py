@@ -18,6 +18,7 @@ from kova_auto.cli.output import complain, say, say_json
 from kova_auto.core.context.memory import MAIN_NOTE, MAX_NOTE_BYTES, Layer
 from kova_auto.core.delivery.text import clean, one_line
 from kova_auto.core.errors import ConfigError
+from kova_auto.core.schedule.zone import parse_zone
 from kova_auto.settings.environment import environment
 
 if TYPE_CHECKING:
@@ -275,10 +276,12 @@ def history(
         trashed = [one for one in memory.trashed(layer) if name in (None, one.name)]
     if json:
         say_json(history_json(layer, name, kept, trashed))
-    elif name:
-        say(listing(KEPT, kept_rows(kept), ink()) if kept else f"No version of {clean(name)} is kept.")
+        return
+    zone = parse_zone(settings_of(config).timezone)
+    if name:
+        say(listing(KEPT, kept_rows(kept, zone), ink()) if kept else f"No version of {clean(name)} is kept.")
     else:
-        say(listing(TRASH, trash_rows(trashed), ink()) if trashed else "The trash is empty.")
+        say(listing(TRASH, trash_rows(trashed, zone), ink()) if trashed else "The trash is empty.")
 
 
 @app.command("restore", help=_RESTORE, short_help="Bring back a version, or what was forgotten.")

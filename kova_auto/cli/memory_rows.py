@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
+from zoneinfo import ZoneInfo
 
 from kova_auto.cli.job_rows import JsonDict
 from kova_auto.core.context.memory import Layer, Note, chosen, in_order
@@ -66,17 +67,17 @@ def list_json(rows: Sequence[NoteRow], problems: Sequence[str], places: Mapping[
     }
 
 
-def kept_rows(kept: Sequence[Kept]) -> list[tuple[str, ...]]:
-    """Return versions as a person reads them, the newest first."""
+def kept_rows(kept: Sequence[Kept], zone: ZoneInfo) -> list[tuple[str, ...]]:
+    """Return versions as a person in a zone reads them, the newest first."""
     return [
-        (str(one.version.number), _clock(one.version.at), str(len(one.text)), one.version.source)
+        (str(one.version.number), _clock(one.version.at, zone), str(len(one.text)), one.version.source)
         for one in reversed(kept)
     ]
 
 
-def trash_rows(trashed: Sequence[Trashed]) -> list[tuple[str, ...]]:
-    """Return what is in the trash as a person reads it, the newest first."""
-    return [(str(one.number), _clock(one.at), one.name) for one in reversed(trashed)]
+def trash_rows(trashed: Sequence[Trashed], zone: ZoneInfo) -> list[tuple[str, ...]]:
+    """Return what is in the trash as a person in a zone reads it, the newest first."""
+    return [(str(one.number), _clock(one.at, zone), one.name) for one in reversed(trashed)]
 
 
 def history_json(layer: Layer, name: str | None, kept: Sequence[Kept], trashed: Sequence[Trashed]) -> JsonDict:
@@ -97,8 +98,8 @@ def history_json(layer: Layer, name: str | None, kept: Sequence[Kept], trashed: 
     }
 
 
-def _clock(at: datetime) -> str:
-    return f"{at.astimezone():%Y-%m-%d %H:%M}"
+def _clock(at: datetime, zone: ZoneInfo) -> str:
+    return f"{at.astimezone(zone):%Y-%m-%d %H:%M}"
 
 
 def _stamp(at: datetime) -> str:

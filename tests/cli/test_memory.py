@@ -224,8 +224,8 @@ def test_each_version_is_listed_with_whose_doing_it_was(desk: Desk) -> None:
     desk.did("edit", "MEMORY.md", "-", stdin=b"edited\n")
     assert desk.did("history", "MEMORY.md").splitlines() == [
         "NUMBER  KEPT AT           CHARACTERS  BY",
-        "2       2026-03-27 13:00  7           edit",
-        "1       2026-03-27 13:00  8           external",
+        "2       2026-03-27 12:00  7           edit",
+        "1       2026-03-27 12:00  8           external",
     ]
     assert desk.said("history", "MEMORY.md") == {
         "layer": "workspace",
@@ -245,7 +245,7 @@ def test_a_note_that_was_forgotten_is_in_the_trash_until_it_is_restored(desk: De
     path = put(desk.here / "lessons.md", "#lesson test first\n")
     assert desk.did("forget", "lessons.md") == f"forgot {path} (kova-auto memory restore lessons.md)\n"
     assert not path.exists()
-    assert desk.did("history").splitlines()[1] == "1       2026-03-27 13:00  lessons.md"
+    assert desk.did("history").splitlines()[1] == "1       2026-03-27 12:00  lessons.md"
     assert desk.did("restore", "lessons.md") == f"restored {path} from the trash\n"
     assert path.read_text() == "#lesson test first\n"
     assert desk.did("history") == "The trash is empty.\n"
