@@ -172,7 +172,8 @@ async def test_what_an_input_brings_is_never_a_mention(home: Home) -> None:
 async def test_what_is_attached_stands_behind_the_prompt_from_beside_the_job_too(home: Home) -> None:
     home.jobs.mkdir(parents=True)
     put(home.jobs / "policy.txt", "Refunds take five days.\n")
-    home.job("look", 'isolation = "copy"\n[context]\nattachments = ["policy.txt", "../../../work/a.txt"]\n')
+    near = f"../../../{home.workspace.name}/a.txt"
+    home.job("look", f'isolation = "copy"\n[context]\nattachments = ["policy.txt", "{near}"]\n')
     put(home.workspace / "a.txt", "one\n")
     async with home.house() as house:
         context = await context_of(home, house)

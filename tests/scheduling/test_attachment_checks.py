@@ -16,17 +16,17 @@ PNG = b"\x89PNG\r\n\x1a\n"
 @pytest.fixture
 def top(tmp_path: Path) -> Path:
     top = tmp_path.resolve()
-    for name in ("jobs", "work", "docs"):
+    for name in ("jobs", "app", "docs"):
         (top / name).mkdir()
     (top / "docs/policy.txt").write_text("Refunds take five days.")
-    (top / "work/a.txt").write_text("a")
+    (top / "app/a.txt").write_text("a")
     (top / "jobs/b.md").write_text("b")
     return top
 
 
 def a_job(top: Path, attachments: str, more: str = "", automation: str = "read-only") -> Path:
     path = top / "jobs" / "look.toml"
-    head = f'prompt = "Look."\nworkspace = "../work"\nautomation = "{automation}"\n'
+    head = f'prompt = "Look."\nworkspace = "../app"\nautomation = "{automation}"\n'
     path.write_text(f"{head}{dedent(more)}\n[context]\nattachments = {attachments}\n")
     return path
 
@@ -38,10 +38,10 @@ def problems_of(path: Path) -> list[str]:
 
 
 def test_files_of_the_workspace_of_its_roots_and_beside_the_job_file_are_found(top: Path) -> None:
-    path = a_job(top, '["../work/a.txt", "b.md"]')
+    path = a_job(top, '["../app/a.txt", "b.md"]')
     with_root = '["../docs/policy.txt"]', '[permissions]\nread_roots = ["../docs"]'
 
-    assert load_job(path).context.attachments == (f"{top}/work/a.txt", f"{top}/jobs/b.md")
+    assert load_job(path).context.attachments == (f"{top}/app/a.txt", f"{top}/jobs/b.md")
     assert load_job(a_job(top, *with_root)).context.attachments == (f"{top}/docs/policy.txt",)
 
 
