@@ -1,0 +1,54 @@
+"""Hold what defines a subagent, whoever wrote it and in whatever form; `knowledge/subagents.py` reads the files."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from kova_auto.core.value import Value
+
+SubagentName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
+
+GRANTABLE: tuple[str, ...] = (
+    *("bash", "read", "write", "edit", "glob", "grep"),
+    *("task_output", "task_stop", "web_fetch", "use_skill", "todo"),
+)
+"""The tools that a definition may grant; what else a run has is its parent's alone."""
+
+
+class Layer(StrEnum):
+    """Say who brought a definition."""
+
+    BUILT_IN = "built-in"
+    USER = "user"
+    PLUGIN = "plugin"
+    WORKSPACE = "workspace"
+
+
+class Subagent(Value):
+    """Hold one definition.
+
+    Attributes:
+        name: In lower case.
+        description: When to use it, for the model that dispatches it.
+        prompt: Its instructions; they become a passage of its system prompt.
+        tools: That it may use, by our names, out of `GRANTABLE`.
+        max_turns: Replies that one dispatch may have at most; None leaves that to the settings.
+        model: `provider/model`; empty for its parent's.
+        skills: That it is shown, by name; None for those of its parent.
+        servers: MCP servers that it may use, of those that its parent may.
+        path: Where it was read; empty for one that is built in.
+    """
+
+    name: SubagentName
+    description: str = Field(min_length=1)
+    prompt: str = Field(min_length=1)
+    tools: tuple[str, ...]
+    max_turns: int | None = Field(default=None, ge=1)
+    model: str = ""
+    skills: tuple[str, ...] | None = None
+    servers: tuple[str, ...] = ()
+    layer: Layer = Layer.BUILT_IN
+    path: str = ""
