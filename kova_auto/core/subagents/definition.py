@@ -40,6 +40,7 @@ class Subagent(Value):
         skills: That it is shown, by name; None for those of its parent.
         servers: MCP servers that it may use, of those that its parent may.
         path: Where it was read; empty for one that is built in.
+        plugin: That brought it; empty for every other layer.
     """
 
     name: SubagentName
@@ -52,3 +53,9 @@ class Subagent(Value):
     servers: tuple[str, ...] = ()
     layer: Layer = Layer.BUILT_IN
     path: str = ""
+    plugin: str = ""
+
+    @property
+    def address(self) -> str:
+        """Return the name that means this one alone, as `workspace:explorer`, whatever else has its name."""
+        return f"{self.plugin or self.layer}:{self.name}"
