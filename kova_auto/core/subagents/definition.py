@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field, StringConstraints
 
+from kova_auto.core.delivery.text import one_line
 from kova_auto.core.value import Value
 
 SubagentName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
@@ -16,6 +18,10 @@ GRANTABLE: tuple[str, ...] = (
     *("task_output", "task_stop", "web_fetch", "use_skill", "todo"),
 )
 """The tools that a definition may grant; what else a run has is its parent's alone."""
+
+
+MOST_SUMMARY_CHARS: Final = 600
+_EXAMPLES: Final = re.compile(r"(?:(?:for )?examples?(?: usage)?:)?\s*<example>", re.IGNORECASE)
 
 
 class Layer(StrEnum):
@@ -59,3 +65,9 @@ class Subagent(Value):
     def address(self) -> str:
         """Return the name that means this one alone, as `workspace:explorer`, whatever else has its name."""
         return f"{self.plugin or self.layer}:{self.name}"
+
+    @property
+    def summary(self) -> str:
+        """Return its description as one clean line, without the examples that many bring along."""
+        text = _EXAMPLES.split(self.description, maxsplit=1)[0].strip() or self.description
+        return one_line(text, MOST_SUMMARY_CHARS)
