@@ -15,6 +15,7 @@ from kova_auto.core.errors import ConfigError
 
 FENCE: Final = "---"
 MAX_FRONT_CHARS: Final = 64 * 1024
+MAX_WHOLE_CHARS: Final = 128 * 1024
 QUOTE: Final = "put the value in quotes"
 
 _ENTRY = re.compile(r"^([A-Za-z_][\w-]*):[ \t]+(\S.*?)[ \t]*$")
@@ -80,6 +81,18 @@ def split_mended(text: str, *, path: str = "") -> Mended:
             raise exc from None
 
 
+def whole(text: str, *, path: str = "") -> Matter:
+    """Return what a file says that is YAML alone; its body is empty.
+
+    Raises:
+        ConfigError: It is no YAML that may be read; with its line.
+    """
+    if len(text) > MAX_WHOLE_CHARS:
+        message = f"wanted at most {MAX_WHOLE_CHARS} characters, found {len(text)}"
+        raise ConfigError(message, path=path)
+    return _matter(text.removeprefix("\ufeff").replace("\r\n", "\n"), "", path, first=1)
+
+
 def _cut(text: str, path: str) -> tuple[str, str]:
     """Return the YAML, whose first line is the file's second, and the body."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
@@ -97,11 +110,11 @@ def _cut(text: str, path: str) -> tuple[str, str]:
     return front, "\n".join(lines[end + 1 :])
 
 
-def _matter(front: str, body: str, path: str) -> Matter:
+def _matter(front: str, body: str, path: str, *, first: int = 2) -> Matter:
     from kova_auto.knowledge.yaml import YamlProblem, read_mapping
 
     try:
-        values, lines = read_mapping(front, first=2)
+        values, lines = read_mapping(front, first=first)
     except YamlProblem as exc:
         raise ConfigError(exc.message, path=path, line=exc.line, key=exc.key, hint=exc.hint) from exc
     return Matter(values, body, lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kova_auto.core.errors import ConfigError
-from kova_auto.knowledge.frontmatter import MAX_FRONT_CHARS, Matter, split, split_mended
+from kova_auto.knowledge.frontmatter import MAX_FRONT_CHARS, MAX_WHOLE_CHARS, Matter, split, split_mended, whole
 
 
 def refused(text: str) -> str:
@@ -130,3 +130,26 @@ def test_what_mending_does_not_help_is_named_as_it_was_found() -> None:
         split_mended("---\nname: a\nname: b\n---\n")
     with pytest.raises(ConfigError, match=r"^x:2: found a second colon"):
         split_mended('---\nabout: a: b\nname: "a\n---\n', path="x")
+
+
+def test_a_file_that_is_yaml_alone_is_counted_from_its_first_line() -> None:
+    text = "name: a\r\nprompt: |\r\n  one\r\n  --- two\r\n"
+
+    assert whole(text) == Matter({"name": "a", "prompt": "one\n--- two\n"}, "", {"name": 1, "prompt": 2})
+    assert whole("\ufeff---\nname: a\n").front == {"name": "a"}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("name: a\nname: b\n", "a.yml:2: name: stands twice, first in line 1"),
+        ("---\nname: a\n---\nname: b\n", "a.yml:3: is no YAML:"),
+        ("- a\n", "a.yml:1: wanted keys with values"),
+        ("a: " + "x" * MAX_WHOLE_CHARS, "a.yml: wanted at most 131072 characters, found 131075"),
+    ],
+)
+def test_what_is_no_such_file_is_named_with_its_line(text: str, sentence: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        whole(text, path="a.yml")
+
+    assert sentence in str(raised.value)
