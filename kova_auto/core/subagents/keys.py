@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-KEYS: Final = frozenset(
-    {
-        *("name", "description", "prompt", "tools", "disallowedtools", "allowedtools", "permission"),
-        *("model", "maxturns", "skills", "mcpservers", "mcp"),
-    }
+
+def canonical(key: str) -> str:
+    """Return a key without the marks in which systems differ: `max-turns`, `max_turns` and `maxTurns` are one."""
+    return key.strip().replace("-", "").replace("_", "").lower()
+
+
+KEYS: Final = (
+    *("name", "description", "prompt", "tools", "disallowedTools", "allowed-tools", "permission"),
+    *("model", "maxTurns", "skills", "mcpServers", "mcp"),
 )
-"""The keys that count, as `canonical` writes them."""
+"""The keys that count."""
+
+HARMLESS: Final[Mapping[str, tuple[object, ...]]] = {"mode": ("subagent", "all"), "permissionmode": ("default",)}
+"""Values of keys that are not obeyed which say what holds anyway; false does so for every key."""
 
 _PARENTS: Final = "a subagent may do what its parent may, and no more"
 MEANT: Final[Mapping[str, str]] = {
@@ -42,8 +49,3 @@ PASSED_OVER: Final = frozenset(
     }
 )
 """Keys that say nothing about the work."""
-
-
-def canonical(key: str) -> str:
-    """Return a key without the marks in which systems differ: `max-turns`, `max_turns` and `maxTurns` are one."""
-    return key.strip().replace("-", "").replace("_", "").lower()

@@ -11,15 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Final
 
 from kova_auto.core.delivery.text import one_line
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.subagents.allowance import Allowance, allowance
 from kova_auto.core.subagents.definition import Layer, Subagent
-from kova_auto.core.subagents.keys import KEYS, MEANT, PASSED_OVER, canonical
+from kova_auto.core.subagents.keys import HARMLESS, KEYS, MEANT, PASSED_OVER, canonical
 from kova_auto.core.subagents.roster import Defined
-from kova_auto.core.toml.complaints import did_you_mean
 from kova_auto.core.toml.document import together
 
 MOST_PROMPT_CHARS: Final = 64_000
@@ -27,6 +27,7 @@ MOST_DESCRIPTION_CHARS: Final = 8_000
 MOST_SKILLS: Final = 16
 MOST_TURNS: Final = 1_000
 
+_COUNTING: Final = {canonical(key): key for key in KEYS}
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _OWN_MODEL: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}/\S{1,200}")
 _INHERITED: Final = frozenset({"", "inherit", "default", "auto"})
@@ -109,17 +110,19 @@ class _Reading:
             name = canonical(key)
             if name in said:
                 self._wrong(key, "stands twice, written in two ways", "take one of them out")
-            elif name in KEYS:
+            elif name in _COUNTING:
                 said[name] = value
             elif name in {"disable", "disabled"}:
                 if value is not False:
                     self._wrong(key, "this definition is disabled by its own file")
-            elif value is None or name in PASSED_OVER:
+            elif value in (None, False, *HARMLESS.get(name, ())) or name in PASSED_OVER:
                 continue
             elif name in MEANT:
                 self._note(key, f"is not obeyed: {MEANT[name]}")
             else:
-                self._note(key, "this key is not known, and means nothing", did_you_mean(name, sorted(KEYS)))
+                near = get_close_matches(name, _COUNTING, n=1)
+                hint = f"did you mean {_COUNTING[near[0]]}?" if near else ""
+                self._note(key, "this key is not known, and means nothing", hint)
         return said
 
     def _name(self, said: Mapping[str, object]) -> str:
