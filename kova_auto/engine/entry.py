@@ -25,16 +25,20 @@ class Entry:
     Attributes:
         waits: Losing this fact would lose nothing that has happened, or a moment's work that changed nothing: it may be
             written together with the next one, at the latest when a moment is over or before anything changes.
+        also: What is there at the same moment, and written behind it.
+        more: The step goes on, whatever this is.
     """
 
     event: Event
     blobs: tuple[bytes, ...] = ()
     waits: bool = False
+    also: tuple[Entry, ...] = ()
+    more: bool = False
 
     @property
     def announces(self) -> bool:
-        """Say whether the step goes on: what is written is only about to happen. Any other fact is its step's last."""
-        return isinstance(self.event, _ANNOUNCING)
+        """Say whether the step goes on: what is written is only about to happen, or not all. Another is its last."""
+        return self.more or isinstance(self.event, _ANNOUNCING)
 
 
 Entries = AsyncGenerator[Entry, None]
