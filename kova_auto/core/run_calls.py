@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from kova_auto.core.approval.levels import Decision, Ruling
+from kova_auto.core.call_state import CallState
 from kova_auto.core.event import (
     ApprovalDecided,
     ApprovalRequested,
@@ -19,6 +20,7 @@ from kova_auto.core.message import ResultStatus, ToolResult
 from kova_auto.core.owed import for_approval
 from kova_auto.core.repetition import call_key
 from kova_auto.core.state import RunState, finish, refused
+from kova_auto.core.tool_names import LOOKS
 
 AboutCall = (
     CallAdjudicated | ApprovalRequested | ApprovalDecided | CallStarted | ProcessStarted | WritePlanned | CallFinished
@@ -113,8 +115,13 @@ def _call_finished(state: RunState, event: CallFinished) -> RunState:
         criteria=result.criteria if result.criteria is not None else state.criteria,
         concludes=_concluded(state, result),
         tainted_by=state.tainted_by or result.taints,
-        settled_seq=state.seq + 1,
+        settled_seq=state.settled_seq if _leaves_verdicts(call, result) else state.seq + 1,
     )
+
+
+def _leaves_verdicts(call: CallState, result: ToolResult) -> bool:
+    """Say whether calls that were judged before a result came would be judged the same behind it."""
+    return call.call.tool in LOOKS and call.decision is None and not result.taints
 
 
 def _concluded(state: RunState, result: ToolResult) -> str | None:

@@ -1,8 +1,13 @@
-"""Choose what settles the calls of a reply: judged, asked about, executed, refused, in the model's order."""
+"""Choose what settles the calls of a reply: judged, asked about, executed, refused, in the model's order.
+
+Calls that stand next to each other and only look are judged all before the first of them is executed, and those that
+need nobody are executed at the same time. Whatever stands behind a call that changes something waits for that.
+"""
 
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import takewhile
 
 from kova_auto.core.approval.levels import Decision, Ruling
 from kova_auto.core.event import ApprovalDecided
@@ -16,24 +21,28 @@ from kova_auto.core.steps import (
     AskPerson,
     AwaitApproval,
     Execute,
+    ExecuteTogether,
     Recover,
     Refuse,
     Step,
 )
-from kova_auto.core.tool_names import ALONE, PLAN_EXIT
+from kova_auto.core.tool_names import ALONE, LOOKS, PLAN_EXIT
 
 NOBODY = "timeout"  # who decides where the time to answer is over
 UNREACHED = "unreachable"  # who decides where nobody could be asked
 NOT_ALONE = "{tool} must be the only call of its reply: nothing was done. Make the others first, then call it alone."
 PLAN_IS_RESULT = "Nobody carries out plans here: the plan is the result of this run, which ends with it."
+TOGETHER = 8  # calls, at most, at the same time
 ARGUMENTS = "arguments"  # rule of a call whose arguments fit no schema: an error, not a refusal
 
 
 def settle_all(state: RunState, first: CallState, now: datetime) -> Step:
     """Return what settles the first open call; while that waits for a person, those behind it are judged and asked too.
 
-    They are executed in the model's order all the same.
+    They are executed in the model's order all the same, also those that only look.
     """
+    if len(state.open_calls) > 1 and first.call.tool in LOOKS and (looking := _looking(state, now)):
+        return looking
     step = _settle(state, first, now)
     if not isinstance(step, AwaitApproval):
         return step
@@ -47,6 +56,26 @@ def settle_all(state: RunState, first: CallState, now: datetime) -> Step:
         if isinstance(ahead, AwaitApproval) and ahead.until:
             until = min(until, ahead.until) if until else ahead.until
     return AwaitApproval(first.call.id, until)
+
+
+def _looking(state: RunState, now: datetime) -> Step | None:
+    """Return what judges the calls that come next and only look, or executes several of them; None where nothing does.
+
+    One that is refused holds up none of those behind it; one that a person decides about holds up all of them.
+    """
+    unsettled = (call for call in map(state.call, state.open_calls) if call.result is None)
+    calls = list(takewhile(lambda call: call.call.tool in LOOKS, unsettled))
+    steps = [_settle(state, call, now) for call in calls]
+    for step in steps:
+        if isinstance(step, Adjudicate | Recover):
+            return step
+    together: list[CallId] = []
+    for call, step in zip(calls, steps, strict=True):
+        if call.decision or not isinstance(step, Execute | Refuse):
+            break
+        if isinstance(step, Execute):
+            together.append(call.call.id)
+    return ExecuteTogether(tuple(together[:TOGETHER])) if len(together) > 1 else None
 
 
 def _settle(state: RunState, call: CallState, now: datetime) -> Step:

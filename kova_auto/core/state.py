@@ -86,7 +86,8 @@ class RunState:
         retried: What began each attempt but the first.
         first_reply: Index in `replies` where this attempt begins.
         open_calls: Calls of the newest reply, in the model's order.
-        settled_seq: Position of the newest result of a call.
+        settled_seq: Position of the newest result of a call behind which others are to be judged anew: not that of one
+            that only looked, brought nothing untrusted, and needed no person.
         asked: Name of the model that was called last in this attempt; empty before the first call.
         failures: Calls of that model that failed since the last reply.
         failed: Model calls of this attempt that failed, by whether the provider was too busy.
@@ -263,7 +264,7 @@ class RunState:
         return tuple(call for call in map(self.call, self.open_calls) if call.awaits_person)
 
     def overtaken(self, call: CallState) -> bool:
-        """Say whether a call was judged before another had its result: it is judged again where nobody was asked."""
+        """Say whether a call was judged before another had such a result: it is judged again where nobody was asked."""
         return call.judged_seq < self.settled_seq and call.approval is None and call.started is None
 
     def unreached(self, call: CallState) -> Owed | None:

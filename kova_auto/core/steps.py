@@ -96,6 +96,13 @@ class Execute:
 
 
 @dataclass(frozen=True, slots=True)
+class ExecuteTogether:
+    """Do what several calls ask that only look, all at the same time; two at least, in the model's order."""
+
+    call_ids: tuple[CallId, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Recover:
     """Settle a call that was cut off half-way; `replay` lets a tool that is safe to repeat run again."""
 
@@ -172,7 +179,7 @@ class Rest:
 Resting = AwaitApproval | AwaitUntil | AwaitWorkspace | Rest
 Ending = Finish | BeginAgain
 Judging = Adjudicate | AskPerson | AnswerForNobody | Refuse | Execute | Recover
-Acting = AssembleContext | CallModel | Compact | Judging | EnterMode | RunChecks | Ending
+Acting = AssembleContext | CallModel | Compact | Judging | ExecuteTogether | EnterMode | RunChecks | Ending
 Step = Acting | Resting
 
 

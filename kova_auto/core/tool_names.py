@@ -18,6 +18,9 @@ GOAL_TOOLS: Final = (GOAL_PROPOSE, GOAL_COMPLETE, GOAL_BLOCKED)
 ALONE: Final = frozenset((PLAN_EXIT, WORK_NEEDED, *GOAL_TOOLS))
 """The tools whose call must be the only one of its reply: what comes of it decides how the run goes on."""
 
+LOOKS: Final = frozenset(("read", "glob", "grep", "web_fetch", "memory_read", "memory_search"))
+"""The tools that only look: what they bring does not depend on which comes first, and each may run again."""
+
 TOOL_NAMES: Final = (
     *("read", "write", "edit", "glob", "grep"),
     *("bash", "task_output", "task_stop", "web_fetch"),

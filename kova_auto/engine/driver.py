@@ -27,6 +27,7 @@ from kova_auto.core.steps import (
     CallModel,
     Compact,
     Execute,
+    ExecuteTogether,
     Finish,
     Recover,
     Refuse,
@@ -37,6 +38,7 @@ from kova_auto.core.steps import (
 )
 from kova_auto.engine.bells import Alarm, Bell, Bells, Ear
 from kova_auto.engine.dispatch import Advanced
+from kova_auto.engine.ending import ended
 from kova_auto.engine.entry import Entries, Entry
 from kova_auto.engine.pen import OvertakenError, Pen
 from kova_auto.engine.perform import perform
@@ -119,24 +121,7 @@ def _rested(step: Resting) -> Advanced:
             return Advanced.SUSPENDED
 
 
-async def _ended(task: asyncio.Future[Advanced]) -> None:
-    """Cancel a task that is not done, and wait for its end, also where this is cancelled meanwhile.
-
-    A generator that is at work cannot be closed, and what tidies up after a tool is not to be disturbed.
-    """
-    if not task.done():
-        task.cancel()
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError as exc:
-            cancelled = exc
-    if cancelled:
-        raise cancelled
-
-
-_AT_ONCE = (CallModel, Compact, Execute, AnswerForNobody, Refuse)
+_AT_ONCE = (CallModel, Compact, Execute, ExecuteTogether, AnswerForNobody, Refuse)
 """Steps whose first fact takes at most a look into the journal, as writing it does: nothing else is waited for."""
 
 
@@ -189,7 +174,7 @@ class _Drive:
                 if self._stepping:
                     await self._look(self._stepping)
         finally:
-            await _ended(hand)
+            await ended((hand,))
         return hand.result()
 
     async def _work(self) -> Advanced:
@@ -234,6 +219,8 @@ class _Drive:
                     raise _CutOffError
                 entry = await (anext(entries) if at_once else self._unless_ended(entries, step))
                 await self._pen.write(entry)
+                for other in entry.also:
+                    await self._pen.write(other)
                 goes_on, at_once = entry.announces, False
 
     async def _unless_ended(self, entries: Entries, step: Acting) -> Entry:

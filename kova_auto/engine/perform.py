@@ -6,6 +6,7 @@ Every function here is a generator of entries; it goes on only once an entry is 
 from __future__ import annotations
 
 from contextlib import aclosing
+from dataclasses import replace
 from typing import assert_never
 
 from kova_auto.core.approval.adjudicate import adjudicate
@@ -48,6 +49,7 @@ from kova_auto.core.steps import (
     Compact,
     EnterMode,
     Execute,
+    ExecuteTogether,
     Finish,
     Recover,
     Refuse,
@@ -60,6 +62,7 @@ from kova_auto.engine.checking import run_checks
 from kova_auto.engine.compacting import compact
 from kova_auto.engine.consenting import answer_for_nobody, ask_person, overtaken, with_decision
 from kova_auto.engine.entry import Entries, Entry
+from kova_auto.engine.merging import merged
 from kova_auto.engine.scene import facts_of, scene_of
 from kova_auto.engine.world import Senses, World
 
@@ -77,6 +80,8 @@ def perform(step: Acting, state: RunState, world: World) -> Entries:
             return _assemble(state, world)
         case Execute():
             return _execute(step, state, world)
+        case ExecuteTogether():
+            return _execute_together(step, state, world)
         case Recover():
             return _recover(step, state, world)
         case RunChecks():
@@ -183,7 +188,7 @@ async def _enter(step: EnterMode, state: RunState, world: World) -> Entries:
     yield Entry(ModeEntered(at=world.clock.now(), mode=step.mode, call_id=step.call_id, tools=tools), waits=True)
 
 
-async def _execute(step: Execute, state: RunState, world: World) -> Entries:
+async def _execute(step: Execute, state: RunState, world: World, *, is_announced: bool = False) -> Entries:
     known = state.call(step.call_id)
     if known.verdict is None:
         msg = f"call {step.call_id} was never adjudicated"
@@ -191,9 +196,9 @@ async def _execute(step: Execute, state: RunState, world: World) -> Entries:
     if known.decision and (changed := await overtaken(known, state, world)):
         yield Entry(CallFinished(at=world.clock.now(), call_id=step.call_id, result=changed))
         return
-    yield Entry(
-        CallStarted(at=world.clock.now(), call_id=step.call_id), waits=world.toolbox.only_looks(known.call.tool)
-    )
+    if not is_announced:
+        waits = world.toolbox.only_looks(known.call.tool)
+        yield Entry(CallStarted(at=world.clock.now(), call_id=step.call_id), waits=waits)
     scene = scene_of(state, world, step.call_id)
     async with aclosing(world.toolbox.execute(known.call, known.verdict, scene)) as facts:
         async for fact in facts:
@@ -211,6 +216,19 @@ async def _execute(step: Execute, state: RunState, world: World) -> Entries:
                     again = world.toolbox.replay_safe(known.call.tool) and not fact.blobs
                     result = with_decision(fact.result, known)
                     yield Entry(CallFinished(at=now, call_id=step.call_id, result=result), fact.blobs, again)
+
+
+async def _execute_together(step: ExecuteTogether, state: RunState, world: World) -> Entries:
+    """Announce all calls with one entry, and then execute them at the same time."""
+    now, looks = world.clock.now(), world.toolbox.only_looks
+    waits = all(looks(state.call(call_id).call.tool) for call_id in step.call_ids)
+    *others, last = (CallStarted(at=now, call_id=call_id) for call_id in step.call_ids)
+    first, *rest = (*(Entry(started, waits=True) for started in others), Entry(last, waits=waits))
+    yield replace(first, also=tuple(rest))
+    calls = [_execute(Execute(call_id), state, world, is_announced=True) for call_id in step.call_ids]
+    async with aclosing(merged(calls)) as entries:
+        async for entry in entries:
+            yield entry
 
 
 async def _recover(step: Recover, state: RunState, world: World) -> Entries:

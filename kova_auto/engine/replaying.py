@@ -8,7 +8,7 @@ word, a worker's death) is told again where the recording has nothing else to te
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -46,6 +46,7 @@ from kova_auto.core.steps import (
     Compact,
     EnterMode,
     Execute,
+    ExecuteTogether,
     Finish,
     Refuse,
     RunChecks,
@@ -167,6 +168,8 @@ class Replaying:
                 self._assemble()
             case Execute():
                 self._bring(step.call_id)
+            case ExecuteTogether():
+                self._bring_together(step.call_ids)
             case RunChecks():
                 self._check(step)
             case EnterMode():
@@ -289,6 +292,13 @@ class Replaying:
         self._apply(CallStarted(at=self._clock.now(), call_id=call_id))
         self._clock.skip(self._recording.took_s.get(known.call.id, 0.0))
         self._apply(CallFinished(at=self._clock.now(), call_id=call_id, result=known.result))
+
+    def _bring_together(self, call_ids: Sequence[CallId]) -> None:
+        """Let calls bring what they brought; where one brought nothing, the others come first."""
+        for call_id in sorted(call_ids, key=lambda call_id: self._known(call_id).result is None):
+            self._bring(call_id)
+            if self._state.call(call_id).result is None:
+                return
 
     def _enter(self, step: EnterMode) -> None:
         """Go on in the mode that the recorded run went on in, with the tools that it was given there."""

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kova_auto.core.approval.levels import Mode
+from kova_auto.core.approval.levels import Effect, Mode
 from kova_auto.core.errors import ConfigError
-from kova_auto.core.tool_names import TOOL_NAMES
+from kova_auto.core.tool_names import LOOKS, TOOL_NAMES
 from tests.app.houses import Home
 from tests.tools.tool_scenes import a_scene
 
@@ -32,3 +32,11 @@ async def test_the_tools_are_those_that_a_job_file_may_name(tmp_path: Path) -> N
         scene = a_scene(tmp_path)
         offered = {spec.name for mode in Mode for spec in house.tooling.toolbox.specs(scene, mode)}
         assert offered == {*TOOL_NAMES}
+
+
+async def test_the_tools_that_only_look_are_known_by_name(tmp_path: Path) -> None:
+    async with Home(tmp_path).house() as house:
+        toolbox = house.tooling.toolbox
+        looks = {name for name in TOOL_NAMES if toolbox._tools[name].effect in (Effect.READ, Effect.WEB_READ)}
+        assert looks == LOOKS
+        assert all(toolbox.replay_safe(name) for name in LOOKS)

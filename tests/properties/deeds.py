@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import reduce
 from typing import Protocol, TypeVar, assert_never
@@ -55,6 +55,7 @@ from kova_auto.core.steps import (
     Compact,
     EnterMode,
     Execute,
+    ExecuteTogether,
     Finish,
     Judging,
     Recover,
@@ -78,11 +79,13 @@ class Draw(Protocol):
 MOST_STEPS = 400
 SECOND = timedelta(seconds=1)
 READS, LISTS = call("read", path="a"), call("bash", command="ls")
+FINDS, FETCHES = call("grep", pattern="b"), call("web_fetch", url="https://c.example/")
 REPLIES = st.sampled_from(
     [
         says("Hm.", READS),
         says("", READS, LISTS),
         says("More.", LISTS, LISTS, READS),
+        says("Around.", READS, FINDS, FETCHES, LISTS, FINDS, READS),
         says("Much.", READS, tokens=120_000),  # More than a request may have where nobody knows the window.
         says("So."),
         says('{"found": 1}'),
@@ -93,6 +96,7 @@ RESULTS = st.sampled_from(
     [
         told(ResultStatus.OK, "so it was"),
         told(ResultStatus.ERROR, "it broke"),
+        told(ResultStatus.OK, "a page").model_copy(update={"taints": "a page of c.example"}),
         ToolResult(status=ResultStatus.OK, parts=(), concludes="nothing_to_report"),
     ]
 )
@@ -127,7 +131,7 @@ def recorded(step: Step, state: RunState, now: datetime, draw: Draw) -> Iterator
             state.calling
             or state.compacting
             or state.checking
-            or (state.unsettled and state.unsettled.started and not state.unsettled.in_doubt)
+            or any(known.started and not known.result and not known.in_doubt for known in state.calls.values())
         )
         yield RunAcquired(at=now, epoch=state.epoch + 1, worker="one", lease_broken=died)
     match step:
@@ -212,7 +216,10 @@ def _folding(step: Compact, state: RunState, now: datetime, draw: Draw) -> Itera
         )
 
 
-def _call(step: Judging, now: datetime, draw: Draw) -> Iterator[Event]:
+def _call(step: Judging | ExecuteTogether, now: datetime, draw: Draw) -> Iterator[Event]:
+    if isinstance(step, ExecuteTogether):
+        yield from _together(step.call_ids, now, draw)
+        return
     key = step.call_id
     match step:
         case Adjudicate():
@@ -234,6 +241,15 @@ def _call(step: Judging, now: datetime, draw: Draw) -> Iterator[Event]:
                 yield CallFinished(at=now, call_id=key, result=told(ResultStatus.UNKNOWN, "it was cut off"))
         case _:
             assert_never(step)
+
+
+def _together(call_ids: Sequence[CallId], now: datetime, draw: Draw) -> Iterator[Event]:
+    """Yield what comes of calls at the same time: in any order, and not of all of them where their worker dies."""
+    for key in call_ids:
+        yield CallStarted(at=now, call_id=key)
+    ended = draw(st.permutations(call_ids))
+    for key in ended[: draw(st.sampled_from([len(ended), len(ended), draw(st.integers(0, len(ended)))]))]:
+        yield CallFinished(at=now, call_id=key, result=draw(RESULTS))
 
 
 def _effect(key: CallId, now: datetime, draw: Draw) -> Iterator[Event]:
