@@ -19,7 +19,8 @@ MAX_WHOLE_CHARS: Final = 128 * 1024
 QUOTE: Final = "put the value in quotes"
 
 _ENTRY = re.compile(r"^([A-Za-z_][\w-]*):[ \t]+(\S.*?)[ \t]*$")
-_BLOCK_STARTS = ('"', "'", "|", ">", "[", "{")
+_UNQUOTED: Final = "wanted a value in quotes, found one that YAML reads otherwise"
+_TAB: Final = "wanted spaces before the text, found a tab"
 _INDENT = re.compile(r"^[ \t]*\t[ \t]*")
 
 
@@ -122,29 +123,31 @@ def _matter(front: str, body: str, path: str, *, first: int = 2) -> Matter:
 
 def _mend(lines: list[str], path: str) -> tuple[list[str], tuple[ConfigError, ...]]:
     """Quote values of one line that YAML would take apart, and indent with spaces."""
-    mended, remarks = [], []
+    mended, remarks = list[str](), list[ConfigError]()
     for at, line in enumerate(lines):
         below = lines[at + 1] if at + 1 < len(lines) else ""
-        entry = _ENTRY.match(line)
-        if entry and not entry[2].startswith(_BLOCK_STARTS) and not below.startswith((" ", "\t")):
-            if not _is_plain(entry[2]) or "\t" in line:
-                quoted = entry[2].replace("'", "''")
-                mended.append(f"{entry[1]}: '{quoted}'")
-                remarks.append(
-                    _remark("wanted a value in quotes, found one that YAML reads otherwise", at, path, entry[1])
-                )
-                continue
+        entry = None if below.startswith((" ", "\t")) else _ENTRY.match(line)
+        if entry and not _is_sound(line):
+            quoted = entry[2].replace("'", "''")
+            mended.append(f"{entry[1]}: '{quoted}'")
+            remarks.append(_remark(_UNQUOTED, at, path, entry[1]))
         elif indent := _INDENT.match(line):
             mended.append(indent[0].replace("\t", "  ") + line[indent.end() :])
-            remarks.append(_remark("wanted spaces before the text, found a tab", at, path))
-            continue
-        mended.append(line)
+            remarks.append(_remark(_TAB, at, path))
+        else:
+            mended.append(line)
     return mended, tuple(remarks)
 
 
-def _is_plain(value: str) -> bool:
-    """Say whether YAML takes a value for one text."""
-    return not (": " in value or value.endswith(":") or value[0] in "*&!%@`#" or value[:2] in {"- ", "? "})
+def _is_sound(line: str) -> bool:
+    """Say whether a line is YAML by itself."""
+    from kova_auto.knowledge.yaml import YamlProblem, read_mapping
+
+    try:
+        read_mapping(line)
+    except YamlProblem:
+        return False
+    return True
 
 
 def _remark(message: str, at: int, path: str, key: str = "") -> ConfigError:

@@ -16,6 +16,7 @@ MAX_DEPTH: Final = 8
 MAX_NODES: Final = 2_000
 
 _TAG = "tag:yaml.org,2002:"
+_KINDS = frozenset({"map", "seq", "str", "null", "bool", "int", "float", "timestamp", "value", "merge"})
 _WHOLE = re.compile(r"[-+]?(?:0|[1-9]\d{0,17})")
 _TRUE = frozenset({"true", "yes", "on"})
 
@@ -96,31 +97,32 @@ class _Values:
         return found
 
     def _value(self, node: Node, here: tuple[str, ...]) -> object:
+        if node.tag.removeprefix(_TAG) not in _KINDS:
+            message = f"wanted a plain value, found one of the kind {node.tag.removeprefix(_TAG)}"
+            raise YamlProblem(message, self._line(node), key=".".join(here), hint="leave out the !")
         match node:
             case MappingNode():
                 return self.mapping(node, here)
             case SequenceNode():
                 return [self._value(each, here) for each in node.value]
             case _:
-                return self._scalar(node, here)
-
-    def _scalar(self, node: Node, here: tuple[str, ...]) -> object:
-        text = str(node.value)
-        match node.tag.removeprefix(_TAG):
-            case "null":
-                return None
-            case "bool":
-                return text.lower() in _TRUE
-            case "int" if _WHOLE.fullmatch(text):
-                return int(text)
-            case "str" | "int" | "float" | "timestamp" | "value" | "merge":
-                return text
-            case other:
-                message = f"wanted a plain value, found one of the kind {other}"
-                raise YamlProblem(message, self._line(node), key=".".join(here), hint="leave out the !")
+                return _scalar(node)
 
     def _line(self, node: Node) -> int:
         return self.first + node.start_mark.line
+
+
+def _scalar(node: Node) -> object:
+    text = str(node.value)
+    match node.tag.removeprefix(_TAG):
+        case "null":
+            return None
+        case "bool":
+            return text.lower() in _TRUE
+        case "int" if _WHOLE.fullmatch(text):
+            return int(text)
+        case _:
+            return text
 
 
 def _problem(exc: yaml.MarkedYAMLError, first: int) -> YamlProblem:

@@ -71,6 +71,8 @@ def test_front_matter_may_be_empty_and_the_body_too() -> None:
         ("---\na: &x 1\nb: *x\n---\n", "SKILL.md:2: wanted a value, found an anchor or alias"),
         ("---\na: *x\n---\n", "SKILL.md:2: wanted a value, found an anchor or alias"),
         ("---\na: !!python/object:os.system x\n---\n", "SKILL.md:2: a: wanted a plain value, found one of the kind"),
+        ("---\na: !!python/object/apply:os.system [x]\n---\n", "2: a: wanted a plain value, found one of the kind"),
+        ("---\na: !!set {x, y}\n---\n", "SKILL.md:2: a: wanted a plain value, found one of the kind set"),
         ("---\n? [a]\n: b\n---\n", "SKILL.md:2: wanted a name before the colon"),
         ("---\nname: a\n\n bad: x\n---\n", "SKILL.md:4: found a second colon in the line"),
         ('---\nname: "a\n---\n', "SKILL.md:2: is no YAML:"),
@@ -99,6 +101,8 @@ def test_a_growing_set_of_aliases_is_refused_before_it_grows() -> None:
         ("It's for: reports", "It's for: reports"),
         ("*.py files", "*.py files"),
         ("@scope/package helper", "@scope/package helper"),
+        ("[issue# | empty] [--force]", "[issue# | empty] [--force]"),
+        ('"Reports" for: the team', '"Reports" for: the team'),
     ],
 )
 def test_a_value_that_lacks_quotes_is_read_as_it_was_meant(written: str, meant: str) -> None:
@@ -129,7 +133,7 @@ def test_what_mending_does_not_help_is_named_as_it_was_found() -> None:
     with pytest.raises(ConfigError, match="name: stands twice"):
         split_mended("---\nname: a\nname: b\n---\n")
     with pytest.raises(ConfigError, match=r"^x:2: found a second colon"):
-        split_mended('---\nabout: a: b\nname: "a\n---\n', path="x")
+        split_mended("---\nabout: a: b\n- c\n---\n", path="x")
 
 
 def test_a_file_that_is_yaml_alone_is_counted_from_its_first_line() -> None:

@@ -1,0 +1,99 @@
+"""Read the skills of a user and of plugins; those of a workspace, which anybody may have filled, are read elsewhere.
+
+A link of the user's own may lead to a folder: people keep skills in a repository of their own. Within a folder nothing
+leads out of it, and within a plugin nothing leads out of the plugin.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from kova_auto.core.errors import ConfigError
+from kova_auto.core.skills.check import skill_of
+from kova_auto.core.skills.precedence import Broken
+from kova_auto.core.skills.skill import FILES, FOLDERS, MOST_IN_FOLDER, Layer, Skill, SkillFile
+from kova_auto.knowledge.files import read_trusted
+from kova_auto.knowledge.frontmatter import split_mended
+
+_MOST_ENTRIES: Final = 4_096
+
+
+def user_skills(home: Path) -> Iterator[SkillFile | str]:
+    """Yield the skills of a user in the order of their places, and a sentence where one is not read."""
+    for parts in FOLDERS:
+        yield from _in_folder(home.joinpath(*parts), Layer.USER, f"~/{'/'.join(parts)}", home=home)
+
+
+def plugin_skills(extra: Sequence[tuple[str, Path]], home: Path) -> Iterator[SkillFile | str]:
+    """Yield the skills of plugins.
+
+    Args:
+        extra: Name of each plugin, and a directory of skills in it.
+        home: Of the user.
+    """
+    for name, folder in extra:
+        yield from _in_folder(folder, Layer.PLUGIN, f"plugin {name}", home=home)
+
+
+def parse_skill(file: SkillFile) -> Skill | Broken:
+    """Return the skill of a file, or what is wrong with it."""
+    return _parsed(file)
+
+
+@lru_cache(maxsize=512)  # Each run is told of the same few.
+def _parsed(file: SkillFile) -> Skill | Broken:
+    if file.problem:
+        return Broken(file, ConfigError(file.problem, path=file.path))
+    try:
+        mended = split_mended(file.text, path=file.path)
+        return skill_of(file, mended.matter.front, mended.matter.body, mended.matter.lines, mended.remarks)
+    except ConfigError as exc:
+        return Broken(file, exc)
+
+
+def _in_folder(folder: Path, layer: Layer, within: str, *, home: Path) -> Iterator[SkillFile | str]:
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(entry.name for entry in islice(entries, _MOST_ENTRIES) if not entry.name.startswith("."))
+    except FileNotFoundError:
+        return
+    except OSError as exc:
+        yield f"{within} is not read: {exc.strerror}"
+        return
+    files = (found for name in names if (found := _found(folder / name, layer, within, home)))
+    yield from islice(files, MOST_IN_FOLDER)
+    if left := sum(1 for _ in files):
+        yield f"{within} has more than {MOST_IN_FOLDER} skills; {left} are not read"
+
+
+def _found(entry: Path, layer: Layer, within: str, home: Path) -> SkillFile | None:
+    """Return the skill in a folder; None where there is none."""
+    file = next((name for name in FILES if os.path.lexists(entry / name)), None)
+    if file is None:
+        return None
+    folder = Path(os.path.realpath(entry))
+    text, problem = "", _leads_out(entry, folder, folder / file, layer, home)
+    if not problem:
+        try:
+            text = read_trusted(Path(os.path.realpath(folder / file)), follow=False) or ""
+        except ConfigError as exc:
+            problem = exc.message
+    if "\0" in text:
+        text, problem = "", "wanted text, found a NUL in it"
+    return SkillFile(layer, within, entry.name, str(folder), file, text, problem)
+
+
+def _leads_out(entry: Path, folder: Path, path: Path, layer: Layer, home: Path) -> str:
+    """Return why a folder's links are not followed; empty where they may be."""
+    if home.is_relative_to(folder):
+        return f"wanted a folder of its own, found a link to {folder}"
+    if layer is Layer.PLUGIN and not folder.is_relative_to(os.path.realpath(entry.parent)):
+        return "wanted a folder in the plugin, found a link that leads out of it"
+    if not Path(os.path.realpath(path)).is_relative_to(folder):
+        return "wanted a file in the skill's own folder, found a link that leads out of it"
+    return ""
