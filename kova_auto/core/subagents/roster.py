@@ -150,11 +150,11 @@ def definitions_for(allow: Sequence[str], layers: Layers) -> Roster:
 
 def look_up(name: str, layers: Layers) -> Defined | Missing:
     """Return the definition that a name or an address means, or why it means none."""
-    found = next(_meant(name, layers), None)
+    found = next(meant(name, layers), None)
     if found is None:
-        known = sorted({known for one in _all(layers) for known in (one.name, one.address)})
+        known = sorted({known for one in placed(layers) for known in (one.name, one.address)})
         return Missing(name, "nobody defines a subagent of this name", did_you_mean(name, known))
-    if _is_disabled(found, layers):
+    if is_disabled(found, layers):
         return Missing(name, "the settings disable it", "agents.disabled")
     if isinstance(found.entry, Broken):
         return Missing(name, f"its definition cannot be used: {found.entry.problem.sentence}")
@@ -162,47 +162,50 @@ def look_up(name: str, layers: Layers) -> Defined | Missing:
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
-    """Hold an entry with the shelf on which it stands."""
+class Placed:
+    """Hold a definition, or what was to be one, with the shelf on which it stands."""
 
     shelf: Shelf
     entry: Defined | Broken
 
     @property
     def name(self) -> str:
+        """Return its plain name."""
         return self.entry.agent.name if isinstance(self.entry, Defined) else self.entry.name
 
     @property
     def address(self) -> str:
+        """Return the name that means it alone."""
         return f"{self.shelf.plugin or self.shelf.layer}:{self.name}"
 
 
-def _all(layers: Layers) -> Iterator[_Placed]:
-    """Yield every entry, in the order in which they count."""
+def placed(layers: Layers) -> Iterator[Placed]:
+    """Yield everything that is defined, in the order in which it counts."""
     for shelf in sorted(layers.shelves, key=lambda shelf: PRECEDENCE.index(shelf.layer)):
-        yield from (_Placed(shelf, broken) for broken in shelf.broken)
-        yield from (_Placed(shelf, defined) for defined in shelf.defined)
+        yield from (Placed(shelf, broken) for broken in shelf.broken)
+        yield from (Placed(shelf, defined) for defined in shelf.defined)
 
 
-def _meant(name: str, layers: Layers) -> Iterator[_Placed]:
+def meant(name: str, layers: Layers) -> Iterator[Placed]:
     """Yield what a name or an address means, first what counts."""
-    return (one for one in _all(layers) if name == (one.address if ":" in name else one.name))
+    return (one for one in placed(layers) if name == (one.address if ":" in name else one.name))
 
 
 def _everyone(layers: Layers) -> list[str]:
     """Return what `*` means: plain names, and the address of a plugin's whose plain name means another one."""
     names: dict[str, None] = {}
-    for one in _all(layers):
-        if one.shelf.layer is Layer.WORKSPACE or _is_disabled(one, layers):
+    for one in placed(layers):
+        if one.shelf.layer is Layer.WORKSPACE or is_disabled(one, layers):
             continue
-        if next(_meant(one.name, layers)) == one:
+        if next(meant(one.name, layers)) == one:
             names[one.name] = None
         elif one.shelf.layer is Layer.PLUGIN:
             names[one.address] = None
     return sorted(names)
 
 
-def _is_disabled(one: _Placed, layers: Layers) -> bool:
+def is_disabled(one: Placed, layers: Layers) -> bool:
+    """Say whether the settings disable it, by its name or its address."""
     return not {one.name, one.address}.isdisjoint(map(_known_as, layers.disabled))
 
 
