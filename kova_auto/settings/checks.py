@@ -15,6 +15,7 @@ from kova_auto.core.schedule.zone import parse_zone
 from kova_auto.core.toml.complaints import REFERENCE_FORMS, complaints
 from kova_auto.core.toml.places import Key
 from kova_auto.core.toml.problems import Problems
+from kova_auto.settings.agents import agents_problems, plugins_problems
 from kova_auto.settings.ingress import ingress_problems
 from kova_auto.settings.model import EndpointTable, ProviderTable, SettingsFile
 
@@ -30,6 +31,8 @@ def check_settings(file: SettingsFile, problems: Problems[SettingsError]) -> Non
         problems.pass_on(("timezone",), exc)
     for key, wrong in ingress_problems(file.ingress):
         problems.pass_on(("ingress", key), wrong)
+    for place, wrong in (*agents_problems(file.agents, file.providers), *plugins_problems(file.plugins)):
+        problems.pass_on(place, wrong)
     for index, name in enumerate(file.alerts):
         if name not in file.endpoints:
             known = ", ".join(sorted(file.endpoints)) or "none"

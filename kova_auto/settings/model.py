@@ -15,6 +15,7 @@ from kova_auto.core.job import Moment, Name
 from kova_auto.core.provider import Auth, Dialect, ModelFacts, ProviderName, WireProtocol
 from kova_auto.core.secret import SecretRef
 from kova_auto.core.value import Value
+from kova_auto.settings.agents import AgentsTable, PluginsTable
 from kova_auto.settings.ingress import IngressTable
 
 Resolve = Callable[[SecretRef], str]
@@ -142,6 +143,8 @@ class SettingsFile(Value):
     endpoints: dict[Name, EndpointTable] = Field(default_factory=dict)
     calendars: dict[Name, CalendarTable] = Field(default_factory=dict)
     ingress: IngressTable = Field(default_factory=IngressTable)
+    agents: AgentsTable = Field(default_factory=AgentsTable)
+    plugins: PluginsTable = Field(default_factory=PluginsTable)
 
     @property
     def secrets(self) -> tuple[tuple[str, SecretRef], ...]:
