@@ -8,6 +8,8 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
+from kova_auto.app.agent_findings import of_agents
+from kova_auto.app.agents import agents_of
 from kova_auto.app.cadence_findings import of_cadence
 from kova_auto.app.discovery import Discovery, nobody
 from kova_auto.app.finding import Finding, Mark
@@ -97,8 +99,12 @@ async def _of_ground(settings: Settings, environ: Mapping[str, str], now: dateti
 
 
 def _of_files(settings: Settings, environ: Mapping[str, str], jobs: list[Job]) -> list[Finding]:
-    """Return what there is to say of what is allowed for good, and of what starts jobs from outside."""
-    return [*of_permissions(permissions_of(settings, environ), jobs), *of_inbound(settings, environ, jobs)]
+    """Return what there is to say of what is allowed for good, of subagents, and of what starts jobs from outside."""
+    return [
+        *of_permissions(permissions_of(settings, environ), jobs),
+        *of_agents(agents_of(settings, environ), jobs),
+        *of_inbound(settings, environ, jobs),
+    ]
 
 
 def _jobs(settings: Settings) -> tuple[list[Job], list[Finding]]:

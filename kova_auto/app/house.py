@@ -14,6 +14,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from kova_auto import __version__
+from kova_auto.app.agents import Agents, agents_of
 from kova_auto.app.answering import linked_by
 from kova_auto.app.archive import database_of
 from kova_auto.app.briefing import Briefings
@@ -64,6 +65,7 @@ class House:
 
     Attributes:
         books: What it has read of job files, once it serves.
+        agents: The subagents and the plugins that its runs may have.
     """
 
     settings: Settings
@@ -79,6 +81,7 @@ class House:
     courier: Courier
     control: LocalControl
     books: list[JobBook]
+    agents: Agents
 
     async def close(self) -> None:
         """End what was left running and let go of the database."""
@@ -158,7 +161,8 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
         remember=permissions.keep,
     )
     loops = opening, engine, courier
-    return House(settings, clock, places, vault, store, bells, tooling, models, *loops, control, files)
+    agents = agents_of(settings, environ)
+    return House(settings, clock, places, vault, store, bells, tooling, models, *loops, control, files, agents)
 
 
 def _attempts(

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Awaitable
 from datetime import timedelta
 
+from kova_auto.app.agents import warn_of
 from kova_auto.app.house import House
 from kova_auto.app.ingress import ingress
 from kova_auto.core.delivery.document import count
@@ -44,6 +45,7 @@ async def serve(house: House, stop: asyncio.Event, *, drain: timedelta = DRAIN) 
     that step at the next start.
     """
     await _sweep(house)
+    warn_of(house.agents.plugins)
     book, alarm = _book(house), AlarmClock(longest=house.settings.max_sleep)
     house.books.append(book)
     scheduler = _scheduler(house, book)
