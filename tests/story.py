@@ -125,6 +125,17 @@ class Story:
         self.starts(call).events.append(CallFinished(at=self._now(), call_id=CallId(call), result=result))
         return self
 
+    def does_together(self, *calls: str) -> Story:
+        """Judge calls one after the other, begin them at the same moment, and end them in turn, the last one first."""
+        for call in calls:
+            self.rules(call, Ruling.ALLOW)
+        began = self._now()
+        self.events += [CallStarted(at=began, call_id=CallId(call)) for call in calls]
+        for call in reversed(calls):
+            found = told(ResultStatus.OK, f"fine {call}")
+            self.events.append(CallFinished(at=self._now(), call_id=CallId(call), result=found))
+        return self
+
     def refuses(self, call: str, text: str = "not allowed") -> Story:
         result = told(ResultStatus.DENIED, text)
         self.rules(call, Ruling.DENY).events.append(CallFinished(at=self._now(), call_id=CallId(call), result=result))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from kova_auto.cli.progress import spell_call
+from kova_auto.core.delivery.document import count
 from kova_auto.core.delivery.notice import SCRIPTED
 from kova_auto.core.run import RunState
 
@@ -30,9 +31,11 @@ def _asking(state: RunState, now: datetime) -> str:
 
 
 def _calling(state: RunState, now: datetime) -> str:
-    for call in map(state.call, state.open_calls):
-        if call.started and call.result is None:
-            return f"{spell_call(call.call)} · {_since(call.started.at, now)}"
+    calls = [(call.call, call.started.at) for call in state.under_way if call.started]
+    if calls:
+        first, since = calls[0]
+        others = f" and {count(len(calls) - 1, 'other')}" if len(calls) > 1 else ""
+        return f"{spell_call(first)}{others} · {_since(since, now)}"
     asked = [call.approval.at for call in state.pending if call.approval]
     if asked:
         return f"waits for a person · {_since(min(asked), now)} · kova-auto approvals list shows how to answer"

@@ -11,6 +11,7 @@ from kova_auto.cli.ink import Ink
 from kova_auto.cli.output import DIM, GREEN, RED, YELLOW
 from kova_auto.cli.progress import result_head, spell_cost
 from kova_auto.core.approval.levels import Decision, Ruling
+from kova_auto.core.delivery.document import count
 from kova_auto.core.delivery.notice import SCRIPTED
 from kova_auto.core.delivery.text import one_line
 from kova_auto.core.goal.view import GoalView
@@ -122,7 +123,8 @@ def _call(call: LoopCall, zone: ZoneInfo, ink: Ink) -> Iterator[str]:
     if call.status:
         code = f", exit code {call.exit_code}" if call.exit_code else ""
         took = f", {call.took_s:.1f} s" if call.took_s is not None else ""
-        head = f"{call.status}{code}{took}"
+        beside = f" beside {count(len(call.beside), 'other')}" if call.beside else ""
+        head = f"{call.status}{code}{took}{beside}"
         yield f"│    ← {head}: {result_head(call.result, call.status, len(head) + 9, ink)}"
     for path in call.changed:
         yield f"│      wrote {one_line(path, _SENTENCE)}"

@@ -45,6 +45,7 @@ from kova_auto.core.run import RunState
 
 _LONGEST: Final = 400
 _VALUE: Final = 60
+_NAMED: Final = 30
 _RESULTS: Final = {
     ResultStatus.OK: ("ok", GREEN),
     ResultStatus.ERROR: ("error", RED),
@@ -83,7 +84,7 @@ def progress(event: Event, state: RunState, ink: Ink) -> Iterator[str]:
         case CallAdjudicated():
             yield _verdict(event, state.call(event.call_id).call, ink)
         case CallFinished():
-            yield _result(event, ink)
+            yield _result(event, state, ink)
         case StopRequested():
             yield ink(f"is being ended as {event.outcome}: {one_line(event.reason, _LONGEST)}", YELLOW)
         case _:
@@ -177,9 +178,17 @@ def _verdict(event: CallAdjudicated, call: ToolCall, ink: Ink) -> str:
     return f"  {ink.fit(spell_call(call), len(ruling) + len(rule) + 5)}  {ink(ruling, color)} {ink(rule, DIM)}"
 
 
-def _result(event: CallFinished, ink: Ink) -> str:
+def _result(event: CallFinished, state: RunState, ink: Ink) -> str:
     word, color = _RESULTS[event.result.status]
-    return f"    {ink(word, color)}: {result_head(event.result.text, event.result.status, len(word) + 6, ink)}"
+    of = f", {one_line(spell_call(state.call(event.call_id).call), _NAMED)}" if _stands_apart(event, state) else ""
+    head = result_head(event.result.text, event.result.status, len(word) + len(of) + 6, ink)
+    return f"    {ink(word, color)}{of}: {head}"
+
+
+def _stands_apart(event: CallFinished, state: RunState) -> bool:
+    """Say whether a result does not stand right behind its call: another was judged just before that, or behind it."""
+    own = state.call(event.call_id).judged_seq
+    return any(abs(other.judged_seq - own) == 1 for other in map(state.call, state.open_calls) if other.judged_seq)
 
 
 def result_head(text: str, status: ResultStatus, beside: int, ink: Ink) -> str:

@@ -37,6 +37,11 @@ class CallState:
         return self.approval is not None and self.decision is None and self.result is None
 
     @property
+    def is_under_way(self) -> bool:
+        """Say whether it was started, and whoever started it may still bring it to its end."""
+        return self.started is not None and self.result is None and not self.in_doubt
+
+    @property
     def permitted(self) -> bool:
         """Say whether its verdict lets it run, or leaves it to a person who lets it run.
 

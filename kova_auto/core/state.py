@@ -263,6 +263,11 @@ class RunState:
         """Return the open calls that wait for a person, in the model's order."""
         return tuple(call for call in map(self.call, self.open_calls) if call.awaits_person)
 
+    @property
+    def under_way(self) -> tuple[CallState, ...]:
+        """Return the open calls that are being executed, in the model's order."""
+        return tuple(call for call in map(self.call, self.open_calls) if call.is_under_way)
+
     def overtaken(self, call: CallState) -> bool:
         """Say whether a call was judged before another had such a result: it is judged again where nobody was asked."""
         return call.judged_seq < self.settled_seq and call.approval is None and call.started is None

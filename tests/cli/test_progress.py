@@ -41,6 +41,19 @@ def test_a_run_is_told_line_by_line() -> None:
     ]
 
 
+def test_results_of_calls_that_ran_at_the_same_time_say_whose_they_are() -> None:
+    story = Story().says(says("", call("read", path="a"), call("grep", pattern="b"), call("write", path="c")))
+    story.does_together("1.1", "1.2").does("1.3")
+    assert lines(story)[-6:] == [
+        "  read path=a  allow test.allow",
+        "  grep pattern=b  allow test.allow",
+        "    ok, grep pattern=b: fine 1.2",
+        "    ok, read path=a: fine 1.1",
+        "  write path=c  allow test.allow",
+        "    ok: fine",
+    ]
+
+
 def test_a_scripted_and_a_staged_run_say_so_first() -> None:
     assert lines(Story(a_request(scripted=True, staged=True, model="scripted/script")))[0] == (
         "run nightly@20261201T060000Z  agent · read-only · scripted: no model was called · in /srv/app"
@@ -71,6 +84,11 @@ def test_what_a_model_and_a_tool_say_cannot_act_on_the_terminal() -> None:
 def test_a_line_fits_its_terminal() -> None:
     story = Story().says(says("word " * 100, call("look", path="x" * 500))).does("1.1", "y" * 500)
     assert max(map(len, lines(story, Ink(width=80), last=5))) <= 80
+
+
+def test_a_line_that_says_whose_result_it_is_fits_its_terminal() -> None:
+    story = Story().says(says("", call("read", path="x" * 500), call("grep", pattern="y" * 500)))
+    assert max(map(len, lines(story.does_together("1.1", "1.2"), Ink(width=80), last=6))) <= 80
 
 
 def test_a_failed_call_of_the_model_says_when_it_is_made_again() -> None:
@@ -138,6 +156,7 @@ def test_it_says_what_a_run_is_doing_now() -> None:
     doings = {
         "waiting for m · 30 s": Story().asks(),
         "look path=a · 27 s": Story().says(says("", call("look", path="a"))).starts("1.1"),
+        "read path=a and 2 others · 22 s": begun_together(),
         "asks the model again in 27 s": Story().fails(retry_at=at("06:01:00")),
         "waits for a person · 27 s · kova-auto approvals list shows how to answer": (
             Story().says(says("", call("change"))).waits("1.1")
@@ -147,6 +166,13 @@ def test_it_says_what_a_run_is_doing_now() -> None:
         "": Story().ends(),
     }
     assert {doing(story.state, now): story for story in doings.values()} == doings
+
+
+def begun_together() -> Story:
+    story = Story().says(says("", call("grep", pattern="b"), *[call("read", path="a")] * 3))
+    story.does("1.1").does_together("1.2", "1.3", "1.4")
+    del story.events[-3:]
+    return story
 
 
 def summing_up() -> Story:

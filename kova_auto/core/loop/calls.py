@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from kova_auto.core.call_state import CallState
+from kova_auto.core.ids import CallId
 from kova_auto.core.loop.values import LoopApproval, LoopCall
 
 
-def loop_call(call: CallState, took_s: float | None) -> LoopCall:
+def loop_call(call: CallState, took_s: float | None, beside: tuple[CallId, ...] = ()) -> LoopCall:
     """Return a call as the loop shows it.
 
     Args:
         call: What is known of it.
         took_s: Its running time, seconds; None where that is not known.
+        beside: Calls that were being executed at the same time, in the model's order.
     """
     verdict, result, approval = call.verdict, call.result, _approval(call)
     waited = approval.decided_at - approval.asked_at if approval and approval.decided_at else None
@@ -25,6 +27,7 @@ def loop_call(call: CallState, took_s: float | None) -> LoopCall:
         decided_by=call.decision.by if call.decision else None,
         approval=approval,
         took_s=took_s,
+        beside=beside,
         waited_s=None if waited is None else waited.total_seconds(),
         status=result.status if result else None,
         exit_code=result.exit_code if result else None,

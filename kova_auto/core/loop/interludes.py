@@ -146,5 +146,8 @@ def _during(before: RunState) -> str:
         return f" while {before.calling.model} was asked"
     if before.compacting:
         return f" while {before.compacting.model} was asked for a summary"
-    call = before.unsettled
-    return f" during call {call.call.id} ({call.call.tool})" if call and call.started else ""
+    calls = before.under_way
+    if not calls and before.unsettled and before.unsettled.started:  # It was being recovered.
+        calls = (before.unsettled,)
+    named = [f"call {call.call.id} ({call.call.tool})" for call in calls]
+    return f" during {', '.join(named)}" if named else ""

@@ -45,6 +45,7 @@ class LoopCall(Value):
         decided_by: Who answered for it; None where nobody did.
         approval: None where nobody was asked.
         took_s: Running time from its start to its result, seconds; None where it was never started, or has no result.
+        beside: Calls that were being executed at the same time, in the model's order; then `took_s` overlaps theirs.
         waited_s: From the request to the answer, by the clock; None where nobody was asked, or has answered.
         status: None until it has its result.
         exit_code: Of a command.
@@ -60,6 +61,7 @@ class LoopCall(Value):
     decided_by: str | None = None
     approval: LoopApproval | None = None
     took_s: float | None = None
+    beside: tuple[CallId, ...] = ()
     waited_s: float | None = None
     status: ResultStatus | None = None
     exit_code: int | None = None

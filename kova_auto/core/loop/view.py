@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.estimate import next_input
 from kova_auto.core.event import Event, ModelCallFailed, ModelReplied
 from kova_auto.core.goal.view import goal_view
 from kova_auto.core.loop.calls import loop_call
-from kova_auto.core.loop.values import Iteration, LoopAttempt, LoopFailure, LoopView
+from kova_auto.core.loop.values import Iteration, LoopAttempt, LoopCall, LoopFailure, LoopView
 from kova_auto.core.loop.walk import Round, Walk, walk
 from kova_auto.core.loop.why import why_it_stopped
 from kova_auto.core.retrying import said_ended
@@ -83,7 +83,7 @@ def narrowed(view: LoopView, *, attempt: int | None = None, iteration: int | Non
 
 
 def _iteration(found: Round, walked: Walk) -> Iteration:
-    reply, state = found.reply, walked.state
+    reply = found.reply
     used = NO_USAGE.plus(reply.reply.usage) if reply else NO_USAGE
     for usage in (event.usage for event in found.failures if event.usage):
         used = used.plus(usage)
@@ -106,10 +106,16 @@ def _iteration(found: Round, walked: Walk) -> Iteration:
         tokens_cached=used.cache_read_tokens,
         cost_usd=used.cost_usd,
         failures=tuple(_failure(event) for event in found.failures),
-        calls=tuple(loop_call(state.calls[call.id], walked.took_s.get(call.id)) for call in reply.calls)
-        if reply
-        else (),
+        calls=tuple(_calls(reply, walked)) if reply else (),
     )
+
+
+def _calls(reply: ModelReplied, walked: Walk) -> Iterator[LoopCall]:
+    keys = [call.id for call in reply.calls]
+    for key in keys:
+        others = walked.beside.get(key, ())
+        beside = tuple(other for other in keys if other in others)
+        yield loop_call(walked.state.calls[key], walked.took_s.get(key), beside)
 
 
 def _first_token_s(found: Round) -> float | None:

@@ -50,12 +50,14 @@ class Walk:
     Attributes:
         state: What the facts add up to.
         took_s: Running time of each call that was started and has its result.
+        beside: Calls that were being executed at the same time as each.
     """
 
     state: RunState
     rounds: list[Round] = field(default_factory=list)
     interludes: list[Interlude] = field(default_factory=list)
     took_s: dict[CallId, float] = field(default_factory=dict)
+    beside: dict[CallId, set[CallId]] = field(default_factory=dict)
     _began_s: dict[CallId, float] = field(default_factory=dict)
 
     def step(self, event: Event) -> None:
@@ -72,12 +74,20 @@ class Walk:
                 self._newest().failures.append(event)
             case CallStarted():
                 self._began_s[event.call_id] = self.state.ran_s
+                self._join(event.call_id, before)
             case CallFinished():
                 self._newest()
                 if event.call_id in self._began_s:
                     self.took_s[event.call_id] = self.state.ran_s - self._began_s[event.call_id]
             case _:
                 pass
+
+    def _join(self, call_id: CallId, before: RunState) -> None:
+        """Note beside which calls one is being executed; what was before it was begun anew does not count."""
+        others = {other.call.id for other in before.under_way}
+        self.beside[call_id] = others
+        for other in others:
+            self.beside[other].add(call_id)
 
     def _asked(self, event: ModelCallStarted, before: RunState) -> None:
         newest = self.rounds[-1] if self.rounds else None

@@ -151,7 +151,8 @@ def _call(call: LoopCall, zone: ZoneInfo) -> Iterator[str]:
     if call.status:
         code = f", exit code {call.exit_code}" if call.exit_code is not None else ""
         took = f", {call.took_s:.1f} s" if call.took_s is not None else ""
-        yield f"{_MARKS.strong(call.status)}{code}{took}:"
+        beside = f" beside {', '.join(call.beside)}" if call.beside else ""
+        yield f"{_MARKS.strong(call.status)}{code}{took}{beside}:"
         yield _head(call.result)
     if call.changed:
         yield f"Wrote {', '.join(_MARKS.command(one_line(path, _LINE)) for path in call.changed)}"

@@ -69,6 +69,26 @@ def test_an_iteration_tells_what_it_tried_and_what_came_back() -> None:
     )
 
 
+def test_calls_that_ran_at_the_same_time_are_shown_beside_each_other() -> None:
+    reply = says("I look.", call("read", path="a"), call("grep", pattern="b"), call("change"), call("glob"))
+    (iteration,) = loop_view(Story().says(reply).does_together("1.1", "1.2").does("1.3").does("1.4").events).iterations
+    assert [call.beside for call in iteration.calls] == [("1.2",), ("1.1",), (), ()]
+    assert [call.took_s for call in iteration.calls] == [2.0, 1.0, 1.0, 1.0]
+
+
+def test_a_call_that_was_begun_anew_is_beside_nothing_that_was_before() -> None:
+    story = Story().says(says("I look.", call("read", path="a"), call("grep", pattern="b"))).does_together("1.1", "1.2")
+    del story.events[-1]
+    story.events.append(RunAcquired(at=story.later(), epoch=2, worker="two", lease_broken=True))
+    again = story.starts_again("1.1").events
+    again.append(CallFinished(at=story.later(), call_id=CallId("1.1"), result=ok()))
+    view = loop_view(story.events)
+    assert [call.beside for call in view.iterations[0].calls] == [(), ("1.1",)]
+    assert view.interludes[-1].text == (
+        "the process that had the run was lost during call 1.1 (read); it was taken up again"
+    )
+
+
 def test_tries_that_gave_no_reply_belong_to_their_iteration() -> None:
     view = loop_view(Story().fails("busy", at("06:00:09")).says(says("Done.")).events)
     failure = LoopFailure(at=at("06:00:04"), error="ModelUnavailable", message="busy", retry_at=at("06:00:09"))
