@@ -19,7 +19,7 @@ from sqlalchemy import create_engine
 
 from kova_auto.clock import SystemClock
 from kova_auto.core.delivery.signature import parse_secret, spell_secret
-from kova_auto.core.event import load
+from kova_auto.core.event import Event, load
 from kova_auto.core.message import ResultStatus
 from kova_auto.core.run import RunState, fold
 from kova_auto.delivery.receiver import Receiver
@@ -122,13 +122,16 @@ class Place:
         (settings / "kova-auto.toml").write_text(said)
 
     def state(self) -> RunState:
+        return fold(self.events())
+
+    def events(self) -> list[Event]:
         engine = create_engine(self.database.replace("postgresql:", "postgresql+psycopg:") or f"sqlite:///{self._file}")
         with engine.connect() as connection:
             if not self.database:
                 assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
             rows = connection.exec_driver_sql("SELECT body FROM event ORDER BY seq").scalars().all()
         engine.dispose()
-        return fold(load(body) for body in rows)
+        return [load(body) for body in rows]
 
     @property
     def _file(self) -> Path:
