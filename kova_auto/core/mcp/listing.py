@@ -60,7 +60,7 @@ def listed(found: Sequence[JsonValue], most: int) -> Listing:
     for one in found:
         name = one.get("name") if isinstance(one, dict) else None
         if not isinstance(one, dict) or not isinstance(name, str) or not is_tool_name(name):
-            unfit.append(ascii(name)[1:41] if isinstance(name, str) else "one without a name")
+            unfit.append(ascii(name)[1:-1][:40] if isinstance(name, str) else "one without a name")
         elif name in tools:
             double.append(name)
         else:

@@ -1,0 +1,1 @@
+"""Talks to MCP servers: starts them, keeps their connections for a run, calls their tools, and ends them."""
