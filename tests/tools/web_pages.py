@@ -49,13 +49,17 @@ def moved(location: str, status: str = "302 Found") -> bytes:
 
 
 @asynccontextmanager
-async def a_site(pages: Pages | bytes) -> AsyncIterator[Site]:
-    """Serve pages by path, or the same answer to everything."""
+async def a_site(pages: Pages | bytes, *, crowd: int = 1) -> AsyncIterator[Site]:
+    """Serve pages by path, or the same answer to everything; nobody is answered before so many have asked."""
+    crowded = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
             site.asked.append(head)
+            if len(site.asked) >= crowd:
+                crowded.set()
+            await crowded.wait()
             path = head.split(" ")[1].partition("?")[0]
             writer.write(pages if isinstance(pages, bytes) else pages[path])
             await writer.drain()
