@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kova_auto.app.places import places_of
+from kova_auto.core.errors import ConfigError
 from kova_auto.core.job import Job
-from kova_auto.core.subagents.roster import Roster, definitions_for
-from kova_auto.knowledge.plugins import Plugins, read_plugins
-from kova_auto.knowledge.subagents import Definitions
+from kova_auto.core.subagents.roster import Layers, Roster, definitions_for
+from kova_auto.knowledge.plugins import Plugins, is_plugin, read_plugin, read_plugins
+from kova_auto.knowledge.subagents import Definitions, definitions_at, definitions_of
 from kova_auto.settings.model import Settings
 
 LOG = logging.getLogger(__name__)
@@ -42,6 +43,18 @@ def agents_of(settings: Settings, environ: Mapping[str, str]) -> Agents:
     plugins = read_plugins(settings.plugins.enabled, home)
     models = {name.lower(): model for name, model in said.models.items()}
     return Agents(Definitions(home, plugins.agents, said.disabled, models), plugins)
+
+
+def checked(path: Path) -> tuple[Layers, tuple[ConfigError, ...]]:
+    """Return what a file, a folder or a plugin defines that a person names, and what is wrong with the plugin.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    if not is_plugin(path):
+        return Layers((definitions_at(path),)), ()
+    plugin = read_plugin(path)
+    return Layers((definitions_of(plugin.agents),) if plugin.agents else ()), plugin.problems
 
 
 def warn_of(plugins: Plugins) -> None:

@@ -121,6 +121,11 @@ def place_of(entry: str, home: Path) -> Path:
     return Path(entry) if entry.startswith("/") else home / FOLDER / PLUGINS / entry
 
 
+def is_plugin(folder: Path) -> bool:
+    """Say whether a folder is to be a plugin."""
+    return any(os.path.lexists(folder.joinpath(*parts)) for parts in MANIFESTS)
+
+
 def read_plugin(folder: Path) -> Plugin:
     """Return what a plugin brings.
 

@@ -75,7 +75,7 @@ class Definitions:
         Args:
             workspace: Where a run works, or a copy of it; None for what is defined everywhere.
         """
-        shelves = [BUILT_IN, self._own(), *map(_of_plugin, self.plugins)]
+        shelves = [BUILT_IN, self._own(), *map(definitions_of, self.plugins)]
         if workspace is not None:
             shelves.append(self._of_workspace(workspace))
         return Layers(tuple(shelves), self.disabled, self.models)
@@ -115,7 +115,8 @@ def definitions_at(path: Path) -> Shelf:
     return found.shelf()
 
 
-def _of_plugin(plugin: PluginAgents) -> Shelf:
+def definitions_of(plugin: PluginAgents) -> Shelf:
+    """Return what a plugin defines, as its files are now."""
     found = _Found(Layer.PLUGIN, plugin.name)
     for place in plugin.places:
         parts = PurePath(place).parts

@@ -140,11 +140,11 @@ def definitions_for(allow: Sequence[str], layers: Layers) -> Roster:
                     chosen[name] = found
             else:
                 missing.append(found)
-    modelled = {name: _modelled(found, layers.models) for name, found in chosen.items()}
+    having = {name: modelled(found, layers.models) for name, found in chosen.items()}
     return Roster(
-        tuple(Offered(name, found.agent) for name, found in sorted(modelled.items())),
+        tuple(Offered(name, found.agent) for name, found in sorted(having.items())),
         tuple(missing),
-        tuple(problem for _, found in sorted(modelled.items()) for problem in found.problems),
+        tuple(problem for _, found in sorted(having.items()) for problem in found.problems),
     )
 
 
@@ -209,7 +209,7 @@ def is_disabled(one: Placed, layers: Layers) -> bool:
     return not {one.name, one.address}.isdisjoint(map(_known_as, layers.disabled))
 
 
-def _modelled(found: Defined, models: Mapping[str, str]) -> Defined:
+def modelled(found: Defined, models: Mapping[str, str]) -> Defined:
     """Return a definition with the model that the settings give it; an alias that they explain needs no warning."""
     agent = found.agent
     keys = (agent.address, agent.name, found.alias)

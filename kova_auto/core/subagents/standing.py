@@ -42,7 +42,7 @@ class Standing:
             return "the settings disable it"
         if self.shadowed_by:
             return f"shadowed by {self.shadowed_by}; a job has it as {address}"
-        words = ["a job has it only if it names it"] if self.use is Use.NAMED else []
+        words = ["only for jobs that name it"] if self.use is Use.NAMED else []
         if layer is Layer.USER and f"{Layer.BUILT_IN}:{self.placed.name}" in self.shadows:
             words.append("replaces the built-in one")
         return "; ".join(words)

@@ -27,7 +27,7 @@ def test_one_of_the_workspace_is_shadowed_by_any_other() -> None:
         "workspace:brought": "shadowed by kit:brought; a job has it as workspace:brought",
         "workspace:fixer": "shadowed by built-in:fixer; a job has it as workspace:fixer",
         "workspace:mine": "shadowed by user:mine; a job has it as workspace:mine",
-        "workspace:new": "a job has it only if it names it",
+        "workspace:new": "only for jobs that name it",
     }
 
 
