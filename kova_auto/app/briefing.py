@@ -30,6 +30,7 @@ from kova_auto.engine.scene import rests_of
 from kova_auto.knowledge.instructions import own_instructions
 from kova_auto.knowledge.memory import read_layer, workspace_memory
 from kova_auto.knowledge.permissions import FOLDER
+from kova_auto.mounts import look
 from kova_auto.threads import aside
 from kova_auto.tools.attachments import attached
 from kova_auto.tools.boundary import is_missing
@@ -72,7 +73,7 @@ class Briefings:
         ground = replace(Ground.of_run(state), run_id=RunId(f"{state.run_id}/briefing"))
         try:
             files = await self._files(state, ground)
-            notes = await aside(lambda: self._notes(state, ground))
+            notes = await self._notes(state, ground)
         finally:
             self.roots.release(ground.run_id)
         return notes.plus(await self._told(state)).plus(files).plus(await self._said_before(state))
@@ -105,10 +106,14 @@ class Briefings:
         images = MOST_IMAGES - sum(isinstance(part, ImagePart) for part in with_these.behind)
         return (await mentioned(found, sight, self.lister, images=images) if found else NOTHING).plus(with_these)
 
-    def _notes(self, state: RunState, ground: Ground) -> Briefing:
-        if self.roots.lacks(_IN_WORKSPACE, ground) and all(map(is_missing, self._own)):
+    async def _notes(self, state: RunState, ground: Ground) -> Briefing:
+        places = (ground.workspace, str(self.home), str(self.memory))
+        if await look(lambda: self._are_missing(ground), *places):
             return NOTHING  # Most runs: finding that out piece by piece costs several times as much.
-        return self._memory(state).plus(self._instructions(ground))
+        return await aside(lambda: self._memory(state).plus(self._instructions(ground)))
+
+    def _are_missing(self, ground: Ground) -> bool:
+        return self.roots.lacks(_IN_WORKSPACE, ground) and all(map(is_missing, self._own))
 
     @property
     def _own(self) -> tuple[str, ...]:

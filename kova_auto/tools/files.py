@@ -24,6 +24,7 @@ from kova_auto.tools.words import kind_of
 
 MAX_READ_BYTES = 32 * 1024 * 1024
 MAX_WRITE_BYTES = 8 * 1024 * 1024
+SMALL_BYTES = 256 * 1024
 
 _CHUNK = 1024 * 1024
 _KEPT_BITS = 0o777
@@ -52,12 +53,28 @@ def read_file(roots: Roots, target: Target, *, limit: int = MAX_READ_BYTES) -> C
     Raises:
         ToolFailedError: It cannot be read, is no regular file, is held by the floor, or is larger than the limit.
     """
+    with _opened(roots, target) as (fd, path):
+        return _content(fd, path, target, limit)
+
+
+def read_if_small(roots: Roots, target: Target) -> Content | None:
+    """Read a whole file that is small; None where it is not, so that reading it takes a while.
+
+    Raises:
+        ToolFailedError: As `read_file`.
+    """
+    with _opened(roots, target) as (fd, path):
+        return _content(fd, path, target, SMALL_BYTES) if os.fstat(fd).st_size <= SMALL_BYTES else None
+
+
+@contextmanager
+def _opened(roots: Roots, target: Target) -> Iterator[tuple[int, str]]:
+    """Give a file open for reading, and its path."""
     _wants_file_name(target)
     with roots.plainly(target):
         fd = target.open(FILE)
         try:
-            path = roots.guard(target, fd)
-            return _content(fd, path, target, limit)
+            yield fd, roots.guard(target, fd)
         finally:
             os.close(fd)
 

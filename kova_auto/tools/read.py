@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from pydantic import BaseModel, Field
 
@@ -13,9 +14,10 @@ from kova_auto.core.message import ImagePart, ResultStatus, TextPart, ToolCall, 
 from kova_auto.core.run import CallState
 from kova_auto.core.tool import CallFacts, Scene, ToolOutput, ToolRun
 from kova_auto.core.value import Value
+from kova_auto.mounts import look
 from kova_auto.threads import aside
 from kova_auto.tools.encoding import binary_type, decode, image_type
-from kova_auto.tools.files import Content, read_file
+from kova_auto.tools.files import Content, read_file, read_if_small
 from kova_auto.tools.numbered import MAX_LINE, numbered
 from kova_auto.tools.output import printable
 from kova_auto.tools.roots import Ground, Roots, Target
@@ -24,6 +26,7 @@ _BLOB = "blob:"
 MAX_IMAGE_BYTES = 2 * 1024 * 1024
 _NAMED_BY = 12
 
+T = TypeVar("T")
 BlobReader = Callable[[BlobHash], Awaitable[bytes]]
 
 
@@ -62,7 +65,7 @@ class ReadTool:
         """Say which file would be read."""
         if args.file_path.startswith(_BLOB):
             return CallFacts(call, self.effect)
-        fact = await aside(lambda: self._roots.fact(self._target(args, scene)))
+        fact = await _looked_up(lambda: self._roots.fact(self._target(args, scene)), args, scene)
         return CallFacts(call, self.effect, paths=(fact,))
 
     async def run(self, args: ReadArguments, scene: Scene, verdict: Verdict) -> ToolRun:
@@ -72,7 +75,9 @@ class ReadTool:
             data = await self._blob(_named(args.file_path, scene.rests))
             yield ToolOutput(_result(numbered(decode(data), args.offset, args.limit).text))
             return
-        content = await aside(lambda: read_file(self._roots, self._target(args, scene)))
+        content = await _looked_up(lambda: read_if_small(self._roots, self._target(args, scene)), args, scene)
+        if content is None:
+            content = await aside(lambda: read_file(self._roots, self._target(args, scene)))
         yield shown(content, args)
 
     async def recover(self, call: CallState, scene: Scene) -> ToolResult | None:
@@ -82,6 +87,12 @@ class ReadTool:
 
     def _target(self, args: ReadArguments, scene: Scene) -> Target:
         return self._roots.locate(args.file_path, Ground.of_scene(scene), writes=False)
+
+
+async def _looked_up(do: Callable[[], T], args: ReadArguments, scene: Scene) -> T:
+    """Look up a file, where the workspace is near and its path leads nowhere else, at once."""
+    leads_away = args.file_path.startswith(("/", "~")) or ".." in args.file_path.split("/")
+    return await (aside(do) if leads_away else look(do, scene.workspace))
 
 
 def _named(path: str, rests: frozenset[BlobHash]) -> BlobHash:
