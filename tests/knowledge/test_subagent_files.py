@@ -79,7 +79,6 @@ GOOD: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 BROKEN: Mapping[str, str] = {
     "askew": "4: found a second colon in the line (put the value in quotes)",
-    "bytes": " wanted text in UTF-8, found byte 0xe9 at 41 (nothing of it counts)",
     "empty": " wanted a prompt below the front matter, found none",
     "endless": "4: maxTurns: wanted a whole number from 1 to 1000, found `unlimited`",
     "laughs": "2: wanted a value, found an anchor or alias (& or *) (write the value out, or put it in quotes)",
@@ -138,6 +137,12 @@ def test_windows_line_ends_and_a_byte_order_mark_change_nothing(good: Shelf, tmp
         (tmp_path / file.name).write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
     there = definitions_at(tmp_path)
     assert [found.agent.but(path="") for found in there.defined] == [found.agent.but(path="") for found in good.defined]
+
+
+def test_a_file_that_is_no_utf_8_fails_likewise(tmp_path: Path) -> None:
+    (tmp_path / "bytes.md").write_bytes(b"---\nname: bytes\ndescription: Is Latin-1 \xe9\n---\nOui.\n")
+    (found,) = definitions_at(tmp_path).broken
+    assert found.problem.message == "wanted text in UTF-8, found byte 0xe9 at 40"
 
 
 def test_what_the_shapes_say_besides_their_tools_counts(good: Shelf) -> None:
