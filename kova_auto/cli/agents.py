@@ -145,6 +145,8 @@ def check(
         say_json({"agents": [row.json for row in rows], "problems": [problem_json(problem) for problem in others]})
     else:
         _show_checked(rows, others)
+        if paths:
+            _compare(rows, _rows(settings, _layers(settings, None), None))
     if any(row.agent is None for row in rows):
         raise typer.Exit(WRONG)
 
@@ -153,13 +155,31 @@ def _show_checked(rows: Sequence[AgentRow], others: Sequence[ConfigError]) -> No
     for row in rows:
         label = "error" if row.agent is None else "warning"
         if row.agent and row.agent.path:
-            say(f"{row.agent.path}: {row.agent.name} is sound" + (", with remarks" if row.problems else ""))
+            note = f"; {row.standing.note}" if row.standing.note else ""
+            remarks = ", with remarks" if row.problems else ""
+            say(one_line(f"{row.agent.path}: {row.agent.name} is sound{remarks}{note}", 1000))
         for problem in row.problems:
             complain(one_line(problem.sentence, 1000), label)
     for problem in others:
         complain(one_line(problem.sentence, 1000), "warning")
     if not (rows or others):
         say("No definition is there.")
+
+
+def _compare(rows: Sequence[AgentRow], known: Sequence[AgentRow]) -> None:
+    """Say which names are taken already: what a file of that name means depends on where it lies."""
+    taken = {row.standing.placed.name: row for row in known if not row.standing.shadowed_by}
+    for row in rows:
+        other = taken.get(row.standing.placed.name)
+        if row.agent and other and not _is_same(row, other):
+            address = other.standing.placed.address
+            text = f"{row.agent.path}: {address} has this name too: in a workspace it is the one that the name means"
+            complain(one_line(text, 1000), "note")
+
+
+def _is_same(row: AgentRow, other: AgentRow) -> bool:
+    here, there = row.agent, other.agent
+    return bool(here and there and there.path and Path(here.path).resolve() == Path(there.path).resolve())
 
 
 def _rows(settings: Settings, layers: Layers, roster: Roster | None) -> list[AgentRow]:
@@ -201,7 +221,7 @@ def _missing(roster: Roster | None) -> tuple[Missing, ...]:
     return roster.missing if roster else ()
 
 
-def _layers(settings: Settings, place: Path) -> Layers:
+def _layers(settings: Settings, place: Path | None) -> Layers:
     from kova_auto.app.agents import agents_of
 
     return agents_of(settings, environment()).definitions.of(place)

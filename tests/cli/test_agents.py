@@ -234,6 +234,19 @@ def test_a_file_is_checked(desk: Desk) -> None:
     assert result.stderr.startswith(f"warning: {path}:4: model: `opus` names no provider")
 
 
+def test_a_name_that_is_taken_is_named(desk: Desk) -> None:
+    path, own = put(desk.theirs, "explorer"), put(desk.own, "mine")
+    result = desk.run("check", str(path), str(own))
+    assert (result.exit_code, result.stdout) == (0, f"{path}: explorer is sound\n{own}: mine is sound\n")
+    assert result.stderr == (
+        f"note: {path}: built-in:explorer has this name too: in a workspace it is the one that the name means\n"
+    )
+    assert desk.here("check").stdout.splitlines() == [
+        f"{path}: explorer is sound; shadowed by built-in:explorer; a job has it as workspace:explorer",
+        f"{own}: mine is sound",
+    ]
+
+
 def test_a_folder_with_a_broken_file_is_wrong(desk: Desk) -> None:
     good, bad = put(desk.theirs, "good"), put(desk.theirs, "bad", "Bash(git:*)")
     result = desk.run("check", str(desk.theirs))

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.subagents.definition import Layer
@@ -181,3 +183,22 @@ def test_a_file_that_a_person_names_is_read_through_links(tmp_path: Path) -> Non
 def test_a_file_that_is_none_is_an_error(tmp_path: Path, name: str, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         definitions_at(tmp_path / name)
+
+
+pieces = st.sampled_from(
+    [
+        *("---\n", "---", "name: a\n", "description: b\n", "tools: Read\n", "tools:\n", "  - Bash\n", "- x\n"),
+        *("prompt: |\n", "  text\n", "\t", "&a ", "*a\n", "!!python/name:os.system\n", "{", "[", ": ", "#", "'", '"'),
+        *("maxTurns: 3\n", "mcpServers: {a: }\n", "permission: {'*': deny}\n", "\r\n", "\x00", "\u2028", "%YAML 1.1\n"),
+    ]
+)
+
+
+@given(st.lists(pieces | st.text(max_size=6), max_size=14), st.sampled_from([".md", ".yml"]))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_text_is_a_definition_or_is_named_as_none(tmp_path: Path, parts: list[str], ending: str) -> None:
+    path = tmp_path / f"any{ending}"
+    path.write_bytes("".join(parts).encode("utf-8", "surrogatepass"))
+    found = definitions_at(path)
+    assert len(found.defined) + len(found.broken) == 1
+    assert all(broken.problem.sentence for broken in found.broken)

@@ -115,11 +115,10 @@ class _Reading:
             elif name in {"disable", "disabled"}:
                 if value is not False:
                     self._wrong(key, "this definition is disabled by its own file")
-            elif value in (None, False, *HARMLESS.get(name, ())) or name in PASSED_OVER:
-                continue
             elif name in MEANT:
-                self._note(key, f"is not obeyed: {MEANT[name]}")
-            else:
+                if value is not None and value is not False and value not in HARMLESS.get(name, ()):
+                    self._note(key, f"is not obeyed: {MEANT[name]}")
+            elif name not in PASSED_OVER:
                 near = get_close_matches(name, _COUNTING, n=1)
                 hint = f"did you mean {_COUNTING[near[0]]}?" if near else ""
                 self._note(key, "this key is not known, and means nothing", hint)

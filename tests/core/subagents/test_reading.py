@@ -142,6 +142,16 @@ def test_a_key_that_nobody_knows_is_named_with_the_nearest_one() -> None:
     ]
 
 
+@pytest.mark.parametrize("value", [None, False, 0])
+def test_a_key_that_nobody_knows_is_named_whatever_it_says(value: object) -> None:
+    assert problems(markdown(nightly=value)) == ["4: nightly: this key is not known, and means nothing"]
+
+
+@pytest.mark.parametrize("front", [{"mode": "subagent"}, {"background": False}, {"permissionMode": "default"}])
+def test_a_key_that_is_not_obeyed_may_say_what_holds_anyway(front: Mapping[str, object]) -> None:
+    assert markdown(**front).problems == ()
+
+
 def test_keys_that_say_nothing_and_empty_ones_are_passed_over() -> None:
     assert markdown(color="red", version="1.0", hooks=None, mcpServers=None, tags=["a"]).problems == ()
 
