@@ -48,8 +48,9 @@ def allowance(said: Mapping[str, object], *, needs_tools: bool) -> Allowance:
     found = Allowance()
     key = "tools" if "tools" in said else "allowedtools"
     if key in said:
-        if key == "allowedtools":
-            found.remarks.append((key, "is read as tools"))
+        if "allowedtools" in said:
+            is_alone = key == "allowedtools"
+            found.remarks.append(("allowedtools", "is read as tools" if is_alone else "means nothing beside tools"))
         _grant(found, key, said[key])
     elif needs_tools:
         found.errors.append(("tools", f"wanted the tools that it may use, found none; there are {_known()}"))
@@ -143,18 +144,19 @@ def _hold(found: Allowance, permission: Mapping[str, object]) -> None:
         named = [one for name, rule in permission.items() if rule == "allow" for one in _meant(name)]
         found.tools = tuple(tool for tool in found.tools if tool in granted(named).tools)
     for name, rule in permission.items():
-        if name == "*" or _is_allowed(rule):
+        if name == "*" or _is_all(rule, "allow"):
             continue
         away = refused(_meant(name))
-        if rule != "deny" and set(away.tools) & set(found.tools):
+        if not _is_all(rule, "deny") and set(away.tools) & set(found.tools):
             what = "ask" if rule == "ask" else "rules for a part of it"
             found.remarks.append(("permission", f"{name}: {what} cannot be kept; it is not granted"))
         found.narrow("permission", Grants(away.tools, away.servers))
 
 
-def _is_allowed(rule: object) -> bool:
+def _is_all(rule: object, word: str) -> bool:
+    """Say whether a rule, or each part of it, is one word."""
     parts = list(rule.values()) if isinstance(rule, Mapping) else [rule]
-    return bool(parts) and all(part == "allow" for part in parts)
+    return bool(parts) and all(part == word for part in parts)
 
 
 def _meant(name: str) -> tuple[str, ...]:

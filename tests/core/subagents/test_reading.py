@@ -95,6 +95,11 @@ def test_allowed_tools_are_taken_for_tools() -> None:
     assert (found.agent.tools, problems(found)) == (("read",), ["4: allowed-tools: is read as tools"])
 
 
+def test_allowed_tools_add_nothing_to_tools() -> None:
+    found = markdown(**{"tools": "Read", "allowed-tools": "Read, Bash"})
+    assert (found.agent.tools, problems(found)) == (("read",), ["5: allowed-tools: means nothing beside tools"])
+
+
 @pytest.mark.parametrize(
     ("front", "tools"),
     [
@@ -105,6 +110,7 @@ def test_allowed_tools_are_taken_for_tools() -> None:
         ({"tools": "Read, Bash", "permission": {"*": "deny", "read": "allow"}}, ("read",)),
         ({"tools": "Read, Bash", "permission": "deny"}, ()),
         ({"tools": "Read, Bash", "permission": {"bash": {"*": "allow"}}}, ("bash", "read")),
+        ({"tools": "Read, Bash", "permission": {"bash": {"*": "deny"}}}, ("read",)),
     ],
 )
 def test_maps_of_tools_and_permissions_are_obeyed(front: Mapping[str, object], tools: tuple[str, ...]) -> None:
