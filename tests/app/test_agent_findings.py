@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -13,6 +14,8 @@ from kova_auto.app.agent_findings import of_agents
 from kova_auto.app.agents import agents_of, warn_of
 from kova_auto.app.doctor import examine
 from kova_auto.app.finding import Mark
+from kova_auto.app.serving import serve
+from kova_auto.core.job import Outcome
 from kova_auto.settings.load import load_settings
 from tests.app.houses import Home
 from tests.support import ALONE, a_job, at
@@ -139,3 +142,19 @@ def test_what_a_job_names_and_does_not_get_is_said_of_the_job(home: Home) -> Non
             f".claude/agents/scribe.md:4: model: `sonnet` names no provider: it has its parent's model ({hint})",
         ),
     ]
+
+
+async def test_a_service_with_a_broken_plugin_runs_its_jobs(home: Home, caplog: pytest.LogCaptureFixture) -> None:
+    home.job("look")
+    home.settings('[plugins]\nenabled = ["gone"]\n')
+    async with home.house() as house:
+        stop = asyncio.Event()
+        serving = asyncio.create_task(serve(house, stop))
+        row = await house.control.request(home.ask("look"))
+        while row.outcome is None:
+            await house.control.events(row.run_id, 10**6, 1)
+            row = await house.control.find(row.run_id)
+        stop.set()
+        await serving
+    assert row.outcome is Outcome.DONE
+    assert any(message.startswith("plugin gone is not used:") for message in caplog.messages)
