@@ -27,6 +27,8 @@ you took."""
 
 DISCIPLINE = """\
 - Look before you claim: cite the files, lines, commits and outputs that you really saw.
+- Where you have several things to look at, and none depends on another, make those calls in one reply: they are
+  executed at the same time.
 - A call may be refused. The refusal says why and what is still allowed; do not repeat it unchanged, find another way or
   leave that part undone and say so.
 - A call may come back as unknown: it was cut off and may or may not have happened. Check before you repeat it.
