@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import assert_never
 
 from kova_auto.core.approval.levels import Decision, Ruling
-from kova_auto.core.call_state import CallState
 from kova_auto.core.event import (
     ApprovalDecided,
     ApprovalRequested,
@@ -102,6 +101,7 @@ def _call_finished(state: RunState, event: CallFinished) -> RunState:
         raise refused(state, event, f"{result.concludes!r} is no outcome")
     seen = {**state.seen, **result.reads}
     seen.update({change.path: change.after for change in result.changes if change.after})
+    only_looked = call.call.tool in LOOKS and call.decision is None and not result.taints  # It changes no verdict.
     done = state.changing(event.call_id, result=result, in_doubt=False)
     if result.status is ResultStatus.DENIED:
         key = call_key(call.call)
@@ -115,13 +115,8 @@ def _call_finished(state: RunState, event: CallFinished) -> RunState:
         criteria=result.criteria if result.criteria is not None else state.criteria,
         concludes=_concluded(state, result),
         tainted_by=state.tainted_by or result.taints,
-        settled_seq=state.settled_seq if _leaves_verdicts(call, result) else state.seq + 1,
+        settled_seq=state.settled_seq if only_looked else state.seq + 1,
     )
-
-
-def _leaves_verdicts(call: CallState, result: ToolResult) -> bool:
-    """Say whether calls that were judged before a result came would be judged the same behind it."""
-    return call.call.tool in LOOKS and call.decision is None and not result.taints
 
 
 def _concluded(state: RunState, result: ToolResult) -> str | None:

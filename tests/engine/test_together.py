@@ -13,11 +13,13 @@ from kova_auto.core.event import ApprovalDecided, CallFinished, CallStarted, Sto
 from kova_auto.core.ids import CallId
 from kova_auto.core.job import Job, Outcome
 from kova_auto.core.message import CallRequest, ResultStatus, TextPart, ToolCall, ToolMessage, told
+from kova_auto.core.replay import Ending
 from kova_auto.core.settling import TOGETHER
 from kova_auto.core.tool import Scene, ToolFact, ToolOutput
 from kova_auto.engine.dispatch import Advanced
 from tests.doubles.model import ScriptedModel
 from tests.doubles.toolbox import Hands
+from tests.engine.replays import Again
 from tests.engine.worlds import RUN, Stage
 from tests.support import a_job, call, says
 
@@ -58,6 +60,7 @@ class Looking(Hands):
                 yield fact
             return
         what = str(call.args["path"])
+        self.meanwhile()
         self.begun.append(what)
         self.under_way += 1
         self.most = max(self.most, self.under_way)
@@ -148,6 +151,22 @@ async def test_the_journal_has_results_as_they_come_and_the_model_has_them_in_it
     finished = [event.call_id for event in await stage.facts() if isinstance(event, CallFinished)]
     assert finished == ["1.3", "1.1", "1.2"]
     assert results(model) == [f"this is {name}" for name in "abc"]
+
+
+@pytest.mark.parametrize(("tool", "is_told_before"), [("web_fetch", True), ("read", False)])
+async def test_what_somebody_else_can_see_is_on_record_before_any_of_it_begins(
+    tool: str, *, is_told_before: bool
+) -> None:
+    """A look at a file may be on record a moment later: nobody can tell that it was made."""
+    hands = Looking(crowd=3)
+    stage, model = await a_run(hands, call("read", path="a"), call(tool, path="b"), call("read", path="c"))
+    kept: list[str] = []
+    stage.journal.after_append = lambda _, event: kept.append(event.kind)
+    told: list[int] = []
+    hands.meanwhile = lambda: told.append(kept.count("call_started"))
+    await stage.engine(model=model).advance(RUN)
+    assert told[:3] == [3 if is_told_before else 0] * 3
+    assert kept.count("call_started") == 3
 
 
 async def test_a_write_between_looks_keeps_its_place() -> None:
@@ -263,3 +282,20 @@ async def test_the_next_worker_looks_again_only_where_it_must(how: str) -> None:
     assert results(model) == [f"this is {name}" for name in "abcd"]
     starts = [event.call_id for event in await stage.facts() if isinstance(event, CallStarted)]
     assert starts == ["1.1", "1.2", "1.3", "1.4", "1.1", "1.4"]
+
+
+@pytest.mark.parametrize("how", ["to its end", "stopped", "cut off"])
+async def test_a_run_whose_looks_ran_at_the_same_time_is_replayed_as_it_was(how: str) -> None:
+    stage, _, driving = await _half_done("abcd", "abcd" if how == "to its end" else "bd")
+    if how == "stopped":
+        stop = StopRequested(at=stage.clock.now(), outcome=Outcome.CANCELLED, reason="enough", by="ann")
+        await stage.journal.append(await stage.journal.load(RUN), stop)
+        stage.bells.asked(RUN)
+    if how == "cut off":
+        driving.cancel()
+    await asyncio.wait({driving})
+
+    replay = await Again(stage).played()
+    assert not replay.differs, replay.why
+    assert replay.ended is (Ending.RECORDING if how == "cut off" else Ending.FINISHED)
+    assert [found.verdict_now == found.verdict_then for found in replay.iterations[0].calls] == [True] * 4
