@@ -76,7 +76,8 @@ class Recording:
         state: What its facts add up to.
         lines: What its models answered, oldest first; calls of them that were cut off are left out.
         foldings: How older iterations were folded, oldest first; those that were cut off are left out.
-        took_s: Running time of each call that has its result, the judging included.
+        took_s: Running time of each call that has its result, the judging included; of those that were executed at the
+            same time, what each took longer than the one that ended before it.
         checks: What the checks of answers came to, by iteration.
     """
 

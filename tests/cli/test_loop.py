@@ -41,6 +41,17 @@ def test_the_loop_is_drawn_with_its_end() -> None:
     ]
 
 
+def test_calls_that_ran_at_the_same_time_say_so() -> None:
+    story = Story().says(says("I look.", call("read", path="a"), call("grep", pattern="b"), call("glob")))
+    shown = lines(story.does_together("1.1", "1.2", "1.3"))
+    assert [line for line in shown if "←" in line] == [
+        "│    ← ok, 3.0 s beside 2 others: fine 1.1",
+        "│    ← ok, 2.0 s beside 2 others: fine 1.2",
+        "│    ← ok, 1.0 s beside 2 others: fine 1.3",
+    ]
+    assert "├─ iteration 1  8.0 s" in shown[1]  # Their times overlap.
+
+
 def test_attempts_are_kept_apart() -> None:
     story = Story().says(says("One.", cost_usd=None)).ends(Outcome.FAILED, reason="because").again().asks()
     assert [line for line in lines(story) if "attempt" in line or "iteration" in line or "└" in line] == [

@@ -62,6 +62,12 @@ def test_a_run_is_told_under_headings() -> None:
     assert "no reply (ModelUnavailable): busy" in text
 
 
+def test_calls_that_ran_at_the_same_time_are_named() -> None:
+    reads = [call("read", path=name) for name in "abc"]
+    text = written(Story().says(says("I look.", *reads)).does_together("1.1", "1.2", "1.3"))
+    assert "**ok**, 3.0 s beside 1.2, 1.3:\n\n```\nfine 1.1\n```" in text
+
+
 @pytest.mark.parametrize("said", HOSTILE)
 def test_what_was_said_stays_inside_its_place(said: str) -> None:
     story = Story().says(says(said, call("look", text=said))).does("1.1", said).ends(answer=said, reason=said)

@@ -49,6 +49,14 @@ def test_no_span_is_outside_its_parent_or_ends_before_it_begins() -> None:
             assert all(span.began_at <= moment.at <= span.ended_at for moment in span.moments)
 
 
+def test_calls_that_ran_at_the_same_time_overlap() -> None:
+    story = Story().says(says("I look.", call("read", path="a"), call("grep", pattern="b"))).does_together("1.1", "1.2")
+    first, second = (span for span in spans_of(story.events) if span.kind == "tool")
+    assert first.ended_at
+    assert second.ended_at
+    assert first.began_at < second.began_at < second.ended_at < first.ended_at
+
+
 def test_a_call_of_a_model_has_what_the_conventions_name() -> None:
     story = Story(model="gemini/flash").says(says("Done."))
     story.events[-1] = story.events[-1].model_copy(update={"first_at": at("06:00:04")})
