@@ -1,4 +1,4 @@
-"""Gather what a run is shown besides its prompt: memory, earlier reports, AGENTS.md, and files."""
+"""Gather what a run is shown besides its prompt: memory, earlier reports, AGENTS.md, skills, and files."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from kova_auto.app.past import Past
+from kova_auto.app.skills import Skills
 from kova_auto.core.approval.adjudicate import adjudicate
 from kova_auto.core.approval.facts import CallFacts, PathFact, Zone
 from kova_auto.core.approval.levels import Effect, Ruling
@@ -57,6 +58,7 @@ class Briefings:
         past: Knows what the job's earlier runs reported.
         home: Of the user, canonical.
         memory: Where the user's own notes are, canonical.
+        skills: Finds those that there are.
         redact: Takes the secrets that are known out of text, before any of it is cut.
     """
 
@@ -65,6 +67,7 @@ class Briefings:
     past: Past
     home: Path
     memory: Path
+    skills: Skills
     redact: Callable[[str], str]
 
     async def of(self, state: RunState) -> Briefing:
@@ -108,12 +111,17 @@ class Briefings:
 
     async def _notes(self, state: RunState, ground: Ground) -> Briefing:
         places = (ground.workspace, str(self.home), str(self.memory))
-        if await look(lambda: self._are_missing(ground), *places):
+        wanted = state.job.context.skills
+        if not wanted and await look(lambda: self._are_missing(ground), *places):
             return NOTHING  # Most runs: finding that out piece by piece costs several times as much.
-        return await aside(lambda: self._memory(state).plus(self._instructions(ground)))
+        return await aside(
+            lambda: self._memory(state).plus(self._instructions(ground)).plus(self.skills.told(ground, wanted))
+        )
 
     def _are_missing(self, ground: Ground) -> bool:
-        return self.roots.lacks(_IN_WORKSPACE, ground) and all(map(is_missing, self._own))
+        if not self.roots.lacks(_IN_WORKSPACE, ground):
+            return False
+        return all(map(is_missing, self._own)) and self.skills.are_missing(ground)
 
     @property
     def _own(self) -> tuple[str, ...]:

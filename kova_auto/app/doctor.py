@@ -24,6 +24,7 @@ from kova_auto.app.pinning import Pinning
 from kova_auto.app.places import places_of
 from kova_auto.app.post_findings import of_endpoints
 from kova_auto.app.sandbox_findings import of_sandbox, of_unconfined
+from kova_auto.app.skills import of_skills, skills_of
 from kova_auto.app.tooling import sandbox_of
 from kova_auto.app.vault import Vault
 from kova_auto.app.zones import of_zones, zone_rules
@@ -99,10 +100,13 @@ async def _of_ground(settings: Settings, environ: Mapping[str, str], now: dateti
 
 
 def _of_files(settings: Settings, environ: Mapping[str, str], jobs: list[Job]) -> list[Finding]:
-    """Return what there is to say of what is allowed for good, of subagents, and of what starts jobs from outside."""
+    """Return what there is to say of what is allowed for good, of subagents, skills, and what starts jobs."""
+    with skills_of(settings, environ) as skills:
+        said = list(of_skills(skills, jobs))
     return [
         *of_permissions(permissions_of(settings, environ), jobs),
         *of_agents(agents_of(settings, environ), jobs),
+        *said,
         *of_inbound(settings, environ, jobs),
     ]
 

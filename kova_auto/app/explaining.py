@@ -7,11 +7,13 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 
 from pydantic import JsonValue
 
 from kova_auto.app.permissions import permissions_of
 from kova_auto.app.places import places_of
+from kova_auto.app.skills import ground_of, skills_of
 from kova_auto.app.specimens import plain_arguments, specimens
 from kova_auto.app.tooling import tooling_of
 from kova_auto.app.vault import Vault
@@ -28,6 +30,8 @@ from kova_auto.core.judged import judged_calls
 from kova_auto.core.message import ToolCall, ToolSpec
 from kova_auto.core.net.http import FailureKind, HttpFailure, HttpRequest
 from kova_auto.core.policy import policy_of
+from kova_auto.core.skill_facts import USE_SKILL, OfferedSkill
+from kova_auto.core.skills.narrowing import narrowed_by
 from kova_auto.core.tool import CallFacts, Scene
 from kova_auto.core.value import Value
 from kova_auto.settings.model import Settings
@@ -74,6 +78,7 @@ class Explainer:
         policy: Which a run that began now would be under.
         user: What the user's own permission file allows.
         remembered: What this machine allowed for the job's workspace.
+        skills: That such a run may load; what one that is loaded narrows is not known here.
     """
 
     toolbox: LocalToolbox
@@ -83,6 +88,7 @@ class Explainer:
     remembered: Standing
     home: str
     now: datetime
+    skills: tuple[OfferedSkill, ...] = ()
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """Return every tool there is, whatever the job's mode."""
@@ -112,7 +118,8 @@ class Explainer:
         """Explain a call of every tool for each way in which it may be judged under this policy."""
         found: dict[tuple[object, ...], Specimen] = {}
         for spec in self.specs():
-            for shown, args in specimens(spec, self.policy, self.home):
+            for shown, made_up in specimens(spec, self.policy, self.home):
+                args = {**made_up, "name": self.skills[0].name} if spec.name == USE_SKILL else made_up
                 told = await self.explain(spec.name, args, tainted_by)
                 alike = (spec.name, told.verdict.rule, *((path.zone, path.writes) for path in told.paths))
                 found.setdefault(alike, Specimen(tool=spec.name, shown=shown, arguments=args, explanation=told))
@@ -132,7 +139,8 @@ class Explainer:
             args = _moved(known.call.args, request.workspace, self.job.workspace)
             call = known.call.model_copy(update={"args": args})
             unagreed = known.verdict.rule == UNAGREED
-            verdict = adjudicate(await self._facts(call, policy, known.tainted_by, unagreed=unagreed), policy)
+            facts = await self._facts(call, policy, known.tainted_by, unagreed=unagreed)
+            verdict = adjudicate(replace(facts, narrowed_by=narrowed_by(facts, known.skills)), policy)
             if verdict.ruling is not known.verdict.ruling:
                 changed.append(
                     Rejudged(
@@ -165,6 +173,7 @@ class Explainer:
             left_s=self.job.limits.timeout.total_seconds(),
             level=policy.level,
             write_roots=policy.write_roots,
+            skills=self.skills,
         )
 
 
@@ -189,10 +198,16 @@ async def explaining(
     try:
         standing = await asyncio.to_thread(permissions_of(settings, environ).standing, job.workspace)
         policy = policy_of(job, level, user=standing.user, remembered=standing.remembered)
-        yield Explainer(tooling.toolbox, job, policy, standing.user, standing.remembered, str(places.home), now)
+        offers = await asyncio.to_thread(_offers, settings, environ, job)
+        yield Explainer(tooling.toolbox, job, policy, standing.user, standing.remembered, str(places.home), now, offers)
     finally:
         await tooling.commands.close()
         tooling.roots.close()
+
+
+def _offers(settings: Settings, environ: Mapping[str, str], job: Job) -> tuple[OfferedSkill, ...]:
+    with skills_of(settings, environ) as skills:
+        return skills.told(ground_of(Path(job.workspace)), job.context.skills).offers
 
 
 class _Nothing:

@@ -30,6 +30,7 @@ from kova_auto.app.permissions import permissions_of
 from kova_auto.app.pinning import Pinning
 from kova_auto.app.places import HousePlaces, places_of
 from kova_auto.app.post import Post
+from kova_auto.app.skills import Skills
 from kova_auto.app.staging import Copies
 from kova_auto.app.tooling import Tooling, tooling_of, unproven
 from kova_auto.app.vault import Vault
@@ -133,8 +134,10 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
     permissions = permissions_of(settings, environ)
     pinning, loader = Pinning(providers, server), _loader(settings, vault)
     opening = Opening(clock, pinning, past, copies, permissions, loader, vault.learn)
+    agents = agents_of(settings, environ)
+    skills = Skills(tooling.roots, places.home, agents.plugins.skills)
     briefings = Briefings(
-        tooling.roots, tooling.lister, past, places.home, global_memory(places.home).resolve(), vault.redact
+        tooling.roots, tooling.lister, past, places.home, global_memory(places.home).resolve(), skills, vault.redact
     )
     world = _world(
         store, vault, tooling, clock=clock, models=models, opening=opening, briefings=briefings, worker=worker
@@ -161,7 +164,6 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
         remember=permissions.keep,
     )
     loops = opening, engine, courier
-    agents = agents_of(settings, environ)
     return House(settings, clock, places, vault, store, bells, tooling, models, *loops, control, files, agents)
 
 

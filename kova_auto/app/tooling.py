@@ -20,6 +20,7 @@ from kova_auto.core.job import Job
 from kova_auto.core.net.http import Exchange
 from kova_auto.core.secret import SecretRef
 from kova_auto.engine.world import Blobs
+from kova_auto.knowledge.skills import parse_skill
 from kova_auto.net.proxy import Proxy
 from kova_auto.tools.bash import BashTool
 from kova_auto.tools.checking import CommandChecks
@@ -47,6 +48,7 @@ from kova_auto.tools.search import own_engine, ripgrep
 from kova_auto.tools.tasks import TaskOutputTool, TaskStopTool
 from kova_auto.tools.todo import TodoTool
 from kova_auto.tools.toolbox import LocalToolbox
+from kova_auto.tools.use_skill import UseSkillTool
 from kova_auto.tools.verifying import Verifier
 from kova_auto.tools.web_fetch import WebFetchTool
 from kova_auto.tools.work_needed import WorkNeededTool
@@ -157,6 +159,7 @@ def tooling_of(
         MemoryWriteTool(shelf),
         MemoryReadTool(shelf),
         MemorySearchTool(shelf),
+        UseSkillTool(roots, parse_skill),
         TodoTool(),
         QuestionTool(),
         NothingToReportTool(),

@@ -34,6 +34,7 @@ from kova_auto.core.job import Job
 from kova_auto.core.pausing import Pause
 from kova_auto.core.schedule.cron import parse_cron
 from kova_auto.core.schedule.zone import parse_zone
+from kova_auto.settings.environment import environment
 
 if TYPE_CHECKING:
     from kova_auto.app.control import Control
@@ -119,7 +120,7 @@ def check(
     """Say of each file whether it is a job."""
     source = JobSource.for_check(jobs or (), config)
     loaded = source.load_each(source.paths(jobs or ()))
-    rows = _rows(source, [(path, _with_script(found)) for path, found in loaded], now_of(context))
+    rows = _rows(source, [(path, _with_skills(_with_script(found), source)) for path, found in loaded], now_of(context))
     if json:
         say_json([row.json for row in rows])
     else:
@@ -248,6 +249,19 @@ def _with_script(loaded: Job | ConfigError) -> Job | ConfigError:
     except ConfigError as exc:
         return exc
     return loaded
+
+
+def _with_skills(loaded: Job | ConfigError, source: JobSource) -> Job | ConfigError:
+    """Return a job whose skills are there, as far as that is known without a run, or what is wrong."""
+    if isinstance(loaded, ConfigError) or source.settings is None or not loaded.context.skills:
+        return loaded
+    from kova_auto.app.skills import lacking_skills, skills_of
+
+    with skills_of(source.settings, environment()) as skills:
+        why = lacking_skills(skills, loaded)
+    if not why:
+        return loaded
+    return ConfigError(why, path=loaded.path, key="context.skills", hint="kova-auto skills list shows what is there")
 
 
 def _say_checked(row: JobRow) -> None:

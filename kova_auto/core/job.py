@@ -271,10 +271,10 @@ class Mcp(Table):
 
 
 class Context(Table):
-    """Say what a run is shown besides its prompt."""
+    """Say what a run is shown besides its prompt; `skills` None is all that a model may choose itself."""
 
     memory: tuple[Literal["workspace", "global", "job"], ...] = ("workspace", "global")
-    skills: tuple[str, ...] = ()
+    skills: tuple[str, ...] | None = None
     attachments: tuple[str, ...] = ()
 
 

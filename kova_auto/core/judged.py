@@ -9,6 +9,7 @@ from kova_auto.core.approval.levels import Verdict
 from kova_auto.core.event import CallAdjudicated, Event, RunRequested
 from kova_auto.core.message import ToolCall
 from kova_auto.core.run import apply, opened
+from kova_auto.core.skill_facts import UsedSkill
 from kova_auto.core.state import RunState
 
 
@@ -19,11 +20,13 @@ class JudgedCall:
     Attributes:
         call: With the arguments that were judged; a person may have changed them before or after.
         tainted_by: Untrusted text that the run had read by then; empty where it had read none.
+        skills: That the run had loaded by then.
     """
 
     call: ToolCall
     verdict: Verdict
     tainted_by: str
+    skills: tuple[UsedSkill, ...] = ()
 
 
 def judged_calls(events: Iterable[Event]) -> Iterator[JudgedCall]:
@@ -34,5 +37,5 @@ def judged_calls(events: Iterable[Event]) -> Iterator[JudgedCall]:
             state = opened(event) if isinstance(event, RunRequested) else None
             continue
         if isinstance(event, CallAdjudicated):
-            yield JudgedCall(state.call(event.call_id).call, event.verdict, state.tainted_by)
+            yield JudgedCall(state.call(event.call_id).call, event.verdict, state.tainted_by, state.skills)
         state = apply(state, event)

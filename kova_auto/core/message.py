@@ -10,6 +10,7 @@ from pydantic import Field, JsonValue
 
 from kova_auto.core.criterion import CriterionResult
 from kova_auto.core.ids import BlobHash, CallId, blob_hash
+from kova_auto.core.skill_facts import UsedSkill
 from kova_auto.core.stop_reason import StopReason
 from kova_auto.core.value import Value
 from kova_auto.core.wording import Sent
@@ -90,6 +91,7 @@ class ToolResult(Value):
         criteria: By which the goal is judged from here on, for the tool that proposes them.
         judged: What each criterion of the goal came to, for the tool that calls it reached.
         enters: Mode in which the run goes on; empty where that stays as it is.
+        skill: Whose instructions it holds, for the tool that loads one.
     """
 
     status: ResultStatus
@@ -105,6 +107,7 @@ class ToolResult(Value):
     criteria: tuple[str, ...] | None = None
     judged: tuple[CriterionResult, ...] | None = None
     enters: str = ""
+    skill: UsedSkill | None = None
 
     @property
     def text(self) -> str:

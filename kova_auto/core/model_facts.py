@@ -10,6 +10,7 @@ from kova_auto.core.fact import Fact
 from kova_auto.core.fault import Fault
 from kova_auto.core.ids import BlobHash
 from kova_auto.core.message import Message, ModelReply, Part, ToolCall, ToolSpec, Usage
+from kova_auto.core.skill_facts import OfferedSkill
 from kova_auto.core.source import Source
 from kova_auto.core.wording import Sent
 
@@ -24,6 +25,7 @@ class ContextAssembled(Fact):
         rests: Blobs with the whole of what is cut in it: a tool may read them.
         taints: Untrusted text in it; empty where there is none.
         history: What was said in the run that this one continues, oldest first.
+        skills: That the run may load, and whose folders it may read.
     """
 
     kind: Literal["context_assembled"] = "context_assembled"
@@ -36,6 +38,7 @@ class ContextAssembled(Fact):
     rests: tuple[BlobHash, ...] = ()
     taints: str = ""
     history: tuple[Message, ...] = ()
+    skills: tuple[OfferedSkill, ...] = ()
 
 
 class ModelCallStarted(Fact):

@@ -18,6 +18,7 @@ from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus, ToolResult
 from kova_auto.core.owed import for_approval
 from kova_auto.core.repetition import call_key
+from kova_auto.core.skill_facts import UsedSkill
 from kova_auto.core.state import RunState, finish, refused
 from kova_auto.core.tool_names import LOOKS
 
@@ -113,10 +114,18 @@ def _call_finished(state: RunState, event: CallFinished) -> RunState:
         plan=result.plan if result.plan is not None else state.plan,
         plan_file=result.changes[-1].path if result.plan is not None and result.changes else state.plan_file,
         criteria=result.criteria if result.criteria is not None else state.criteria,
+        skills=_with_skill(state, result),
         concludes=_concluded(state, result),
         tainted_by=state.tainted_by or result.taints,
         settled_seq=state.settled_seq if only_looked else state.seq + 1,
     )
+
+
+def _with_skill(state: RunState, result: ToolResult) -> tuple[UsedSkill, ...]:
+    """Return the skills that are loaded, as each was last."""
+    if result.skill is None:
+        return state.skills
+    return (*(one for one in state.skills if one.name != result.skill.name), result.skill)
 
 
 def _concluded(state: RunState, result: ToolResult) -> str | None:

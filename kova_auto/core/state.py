@@ -42,6 +42,7 @@ from kova_auto.core.job import Job
 from kova_auto.core.message import Usage
 from kova_auto.core.owed import Owed, undelivered
 from kova_auto.core.pin import ModelPin
+from kova_auto.core.skill_facts import UsedSkill
 from kova_auto.core.tool_names import PLAN_EXIT
 from kova_auto.core.wording import Wording
 
@@ -110,6 +111,7 @@ class RunState:
         plan: As it was last written; empty where there is none.
         plan_file: Where it is.
         criteria: By which the goal is judged, as the model proposed them; None where it proposed none.
+        skills: That this attempt has loaded, each once, the newest last.
         checking: Its answer is being checked.
         checked: What the newest checks came to.
         repaired: What of its answer the model was told to put right.
@@ -160,6 +162,7 @@ class RunState:
     plan: str = ""
     plan_file: str = ""
     criteria: tuple[str, ...] | None = None
+    skills: tuple[UsedSkill, ...] = ()
     checking: ChecksStarted | None = None
     checked: ChecksFinished | None = None
     repaired: frozenset[str] = frozenset()

@@ -19,6 +19,7 @@ from kova_auto.core.goal.pursuit import Pursuit
 from kova_auto.core.ids import BlobHash, CallId, RunId
 from kova_auto.core.job import Job
 from kova_auto.core.message import FileChange, ToolResult
+from kova_auto.core.skill_facts import OfferedSkill
 
 __all__ = [
     "CallFacts",
@@ -51,6 +52,7 @@ class Scene:
         goal: How far the run has come with its goal, for a goal tool; None for any other.
         staged: Nothing is to be written but in the workspace, which is a copy.
         rests: Blobs with what this run's prompt and results had to leave out: no other blob may be read.
+        skills: That the run may load, and whose folders it may read.
     """
 
     run_id: RunId
@@ -71,6 +73,13 @@ class Scene:
     tainted_by: str = ""
     staged: bool = False
     goal: Pursuit | None = None
+    skills: tuple[OfferedSkill, ...] = ()
+
+    @property
+    def read_roots(self) -> tuple[str, ...]:
+        """Return the directories that may be read besides the workspace and the write roots."""
+        own = self.job.permissions.read_roots
+        return (*own, *(skill.folder for skill in self.skills)) if self.skills else own
 
 
 @dataclass(frozen=True, slots=True)

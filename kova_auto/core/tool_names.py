@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from kova_auto.core.skill_facts import USE_SKILL
 from kova_auto.core.toml.complaints import did_you_mean
 
 PLAN_WRITE: Final = "plan_write"
@@ -24,7 +25,7 @@ LOOKS: Final = frozenset(("read", "glob", "grep", "web_fetch", "memory_read", "m
 TOOL_NAMES: Final = (
     *("read", "write", "edit", "glob", "grep"),
     *("bash", "task_output", "task_stop", "web_fetch"),
-    *("memory_write", "memory_read", "memory_search"),
+    *("memory_write", "memory_read", "memory_search", USE_SKILL),
     *("todo", "question", "nothing_to_report", REPORT_FAILURE),
     *(PLAN_WRITE, PLAN_EXIT, WORK_NEEDED),
     *GOAL_TOOLS,

@@ -12,7 +12,6 @@ def unsupported(job: JobFile) -> Iterator[tuple[str, str]]:
     present = {
         "agents.allow": job.agents.allow,
         "mcp.servers": job.mcp.servers,
-        "context.skills": job.context.skills,
         "permissions.allow_mcp_tools": job.permissions.allow_mcp_tools,
     }
     yield from ((key, "leave it out") for key, value in present.items() if value)

@@ -137,7 +137,7 @@ def _unable(outcome: Outcome, reason: str, world: World) -> Entry:
 
 
 def _context(state: RunState, world: World, notices: tuple[str, ...], brief: Briefing) -> ContextAssembled:
-    request, scene = state.request, scene_of(state, world)
+    request, scene = state.request, replace(scene_of(state, world), skills=brief.offers)
     place = Surroundings(
         workspace=request.workspace,
         system=world.system,
@@ -161,6 +161,7 @@ def _context(state: RunState, world: World, notices: tuple[str, ...], brief: Bri
         rests=brief.rests,
         taints=brief.taints,
         history=brief.history,
+        skills=brief.offers,
     )
 
 

@@ -9,6 +9,7 @@ from kova_auto.core.goal.pursuit import pursuit_of
 from kova_auto.core.ids import BlobHash, CallId
 from kova_auto.core.limits import left_s
 from kova_auto.core.run import RunState
+from kova_auto.core.skills.narrowing import narrowed_by
 from kova_auto.core.tool import CallFacts, Scene
 from kova_auto.core.view import level_of
 from kova_auto.engine.world import Senses
@@ -38,6 +39,7 @@ def scene_of(state: RunState, senses: Senses, call: CallId = NO_CALL) -> Scene:
         tainted_by=state.tainted_by,
         staged=state.request.staged,
         goal=pursuit_of(state, call),
+        skills=state.context.skills if state.context else (),
     )
 
 
@@ -55,7 +57,7 @@ def _answers(state: RunState, call: CallId) -> tuple[str, ...]:
 async def facts_of(call_id: CallId, state: RunState, senses: Senses) -> CallFacts:
     """Find out what a call would touch, whose words may be behind it, and whether the run may change things yet."""
     facts = await senses.toolbox.facts(state.call(call_id).call, scene_of(state, senses, call_id))
-    agreed = is_agreed(state)
-    if agreed and not state.tainted_by:
+    agreed, narrowed = is_agreed(state), narrowed_by(facts, state.skills)
+    if agreed and not (state.tainted_by or narrowed):
         return facts
-    return replace(facts, tainted_by=state.tainted_by, unagreed=not agreed)
+    return replace(facts, tainted_by=state.tainted_by, unagreed=not agreed, narrowed_by=narrowed)

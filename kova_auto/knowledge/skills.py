@@ -33,11 +33,15 @@ def plugin_skills(extra: Sequence[tuple[str, Path]], home: Path) -> Iterator[Ski
     """Yield the skills of plugins.
 
     Args:
-        extra: Name of each plugin, and a directory of skills in it.
+        extra: Name of each plugin, and a directory in it: of skills, or a skill itself.
         home: Of the user.
     """
     for name, folder in extra:
-        yield from _in_folder(folder, Layer.PLUGIN, f"plugin {name}", home=home)
+        within = f"plugin {name}"
+        if (alone := _found(folder, Layer.PLUGIN, within, home)) is not None:
+            yield alone
+        else:
+            yield from _in_folder(folder, Layer.PLUGIN, within, home=home)
 
 
 def parse_skill(file: SkillFile) -> Skill | Broken:

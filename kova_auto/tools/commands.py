@@ -237,13 +237,13 @@ class Commands:
         return Running(process, limits, spool, tidy, door)
 
     def _confinement(self, dirs: RunDirs, scene: Scene, level: Level) -> Confinement:
-        granted, workspace = scene.job.permissions, Path(scene.workspace)
+        workspace = Path(scene.workspace)
         if not _is_still(workspace):
             message = f"the workspace {workspace} is not there any more, or a symbolic link leads to it"
             raise ToolFailedError(message)
         dirs.make(scene.job.workspace)
         write_roots = tuple(root for root in map(Path, scene.write_roots) if _is_still(root))
-        read_roots = tuple(root for root in map(Path, granted.read_roots) if _is_still(root))
+        read_roots = tuple(root for root in map(Path, scene.read_roots) if _is_still(root))
         own = (workspace, Path(scene.job.workspace), *write_roots, *read_roots)
         given = {name: self._host.secret(ref) for name, ref in scene.job.env.items()}
         return Confinement(

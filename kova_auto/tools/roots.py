@@ -49,9 +49,8 @@ class Ground:
     @classmethod
     def of_scene(cls, scene: Scene) -> Ground:
         """Return the ground of a call."""
-        granted = scene.job.permissions
         folder = _folder(scene.job.path)
-        return cls(scene.run_id, scene.workspace, scene.write_roots, granted.read_roots, folder)
+        return cls(scene.run_id, scene.workspace, scene.write_roots, scene.read_roots, folder)
 
     @classmethod
     def of_run(cls, state: RunState) -> Ground:

@@ -32,6 +32,12 @@ def job(home: Home, more: str = GRANTED, keys: str = "") -> None:
     home.job("nightly", f'prompt = "Look."\nworkspace = "{home.path}/app"\n{keys}\n{more}')
 
 
+def a_skill(home: Home) -> None:
+    folder = home.path / "app/.kova/skills/notes"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text("---\nname: notes\ndescription: Notes.\n---\n")
+
+
 def explained(home: Home, *args: str) -> dict[str, Any]:
     result = home.run("explain", "nightly", *args, "--json")
     assert result.stderr == ""
@@ -197,6 +203,7 @@ def test_a_job_that_is_not_there_and_a_workspace_that_is_gone_are_named(home: Ho
 @pytest.mark.parametrize("level", AutomationLevel)
 def test_no_cell_asks_where_nobody_can_be_asked(home: Home, level: AutomationLevel) -> None:
     job(home, keys=f'automation = "{level}"')
+    a_skill(home)
     found = explained(home, "--all")
     assert {call["tool"] for call in found["calls"]} == TOOLS
     assert {call["settled"] for call in found["calls"]} <= {"allow", "deny"}
@@ -204,6 +211,14 @@ def test_no_cell_asks_where_nobody_can_be_asked(home: Home, level: AutomationLev
     table = [line for line in lines if line.partition(" ")[0] in TOOLS]
     assert len(table) == len(found["calls"])
     assert [line for line in table if "ask" in line.replace("task", "").replace(WORK_NEEDED, "")] == []
+
+
+def test_loading_a_skill_is_explained_with_those_that_there_are(home: Home) -> None:
+    job(home)
+    a_skill(home)
+    assert ruled(home, "use_skill", "notes")[1:] == ("allow", "allow", "level.read-only.read_inside")
+    result = home.run("explain", "nightly", "use_skill", "gone")
+    assert "there is no skill 'gone'; there are: notes" in result.stdout
 
 
 def test_every_tool_is_shown_in_each_way_that_it_may_be_judged(home: Home) -> None:

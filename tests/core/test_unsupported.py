@@ -69,7 +69,6 @@ def test_a_default_that_is_written_out_is_not_named() -> None:
     [
         ("agents.allow", {"agents": {"allow": ["explorer"]}}),
         ("mcp.servers", {"mcp": {"servers": ["github"]}}),
-        ("context.skills", {"context": {"skills": ["a"]}}),
         ("permissions.allow_mcp_tools", {"permissions": {"allow_mcp_tools": ["github/*"]}}),
     ],
 )

@@ -156,6 +156,18 @@ def assert_named(found: dict[str, object], name: str) -> None:
     assert [one for one in codes(said_of) if one in entries[0]] == list(entries[0])
 
 
+def test_what_the_commands_about_skills_write_has_the_names_of_their_tables(home: Path) -> None:
+    (home / ".kova/skills/notes").mkdir(parents=True)
+    (home / ".kova/skills/notes/SKILL.md").write_text("---\nname: notes\ndescription: Notes.\n---\nDo it.\n")
+    listed, shown = said(home, "skills list"), said(home, "skills show notes")
+    checked = said(home, "skills check .kova/skills/notes")
+    for command, found in (("list", listed), ("show", shown), ("check", checked)):
+        assert list(found) == table(PAGE, f"`kova-auto skills {command}`").names
+    entries = listed["skills"]
+    assert isinstance(entries, list)
+    assert list(entries[0]) == [*(name for name in shown if name != "text"), "shown", "shadowed_by"]
+
+
 def test_what_the_list_of_rules_writes_has_the_names_of_its_tables(home: Path) -> None:
     on_terminal("kova-auto rules add --user 'git log *'", home)
     shown, entry = tables_under(PAGE, "`kova-auto rules list`")

@@ -25,6 +25,7 @@ from kova_auto.tools.sandbox import landlock, plan, select
 from kova_auto.tools.sandbox.control import SET_ASIDE
 from kova_auto.tools.tasks import TaskOutputTool, TaskStopTool
 from kova_auto.tools.todo import TodoTool
+from kova_auto.tools.use_skill import UseSkillTool
 from kova_auto.tools.web_fetch import WebFetchTool
 from kova_auto.tools.work_needed import WorkNeededTool
 from kova_auto.tools.write import WriteTool
@@ -33,7 +34,7 @@ from tests.docs.pages import ROOT, bare, codes, paragraph, spans, table, tables_
 PAGE = "docs/permissions.md"
 FILES = (ReadTool, WriteTool, EditTool, GlobTool, GrepTool)
 AWAY = (BashTool, TaskOutputTool, TaskStopTool, WebFetchTool)
-MEMORY = (MemoryWriteTool, MemoryReadTool, MemorySearchTool)
+MEMORY = (MemoryWriteTool, MemoryReadTool, MemorySearchTool, UseSkillTool)
 NOTES = (TodoTool, QuestionTool, NothingToReportTool, ReportFailureTool)
 OF_MODES = (PlanWriteTool, PlanExitTool, WorkNeededTool, ProposeCriteriaTool, CompleteTool, BlockedTool)
 

@@ -183,3 +183,11 @@ def test_a_plugin_brings_skills_and_nothing_leads_out_of_it(home: Path) -> None:
     assert (plain.layer, plain.shown, plain.problem) == (Layer.PLUGIN, "plugin acme/plain/SKILL.md", "")
     assert isinstance(other, SkillFile)
     assert other.problem == "wanted a folder in the plugin, found a link that leads out of it"
+
+
+def test_a_plugin_may_name_a_skill_itself(home: Path) -> None:
+    folder = a_skill(home / "plugins/acme/audit")
+    [audit] = plugin_skills([("acme", folder)], home / "me")
+
+    assert isinstance(audit, SkillFile)
+    assert (audit.name, audit.folder, audit.problem) == ("audit", str(folder), "")

@@ -1,8 +1,8 @@
 """Decide what may happen to one call: a pure function of the call's facts and the run's policy, read from the top.
 
-Floor, mode, confinement, level, taint: each says what it thinks of the call, and the first that refuses ends it. Of
-what was said the strictest counts, the first among equals. A verdict is concluded from these opinions alone, so that
-what explains one cannot disagree with it. What decides is in `tables`; what is said about it is in `reasons`.
+Floor, mode, skills, confinement, level, taint: each says what it thinks of the call, and the first that refuses ends
+it. Of what was said the strictest counts, the first among equals. A verdict is concluded from these opinions alone, so
+that what explains one cannot disagree with it. What decides is in `tables`; what is said about it is in `reasons`.
 
 Source: design, section 7.
 """
@@ -29,6 +29,7 @@ _WRITERS = frozenset(
 _WAITING = frozenset((Effect.WRITE, Effect.MEMORY, Effect.CONFIGURE, Effect.OUTWARD))
 """Effects that wait until it is agreed by what a goal is judged."""
 UNAGREED = "mode.goal.unagreed"
+NARROWED = "skill.allowed_tools"
 
 
 def adjudicate(facts: CallFacts, policy: Policy) -> Verdict:
@@ -73,6 +74,8 @@ def _opinions(facts: CallFacts, policy: Policy) -> Iterator[Opinion]:
         yield _deny(Stage.MODE, f"mode.{policy.mode}.{facts.effect}", reasons.mode(facts, policy))
     if facts.unagreed and facts.effect in _WAITING:
         yield _deny(Stage.MODE, UNAGREED, reasons.unagreed())
+    if facts.narrowed_by:
+        yield _deny(Stage.SKILL, NARROWED, reasons.narrowed(facts))
     box = None
     if facts.effect is Effect.COMMAND:
         box = box_of(facts, policy)

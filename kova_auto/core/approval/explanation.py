@@ -153,6 +153,8 @@ def _stages(facts: CallFacts, policy: Policy, heard: tuple[Opinion, ...]) -> Ite
     for stage in Stage:
         if stage is Stage.CONFINEMENT and facts.effect is not Effect.COMMAND:
             continue
+        if stage is Stage.SKILL and not facts.narrowed_by:
+            continue
         said = [opinion for opinion in heard if opinion.stage is stage]
         for opinion in said:
             verdict = opinion.verdict
@@ -170,6 +172,8 @@ def _looked_at(stage: Stage, facts: CallFacts, policy: Policy, opinion: Opinion 
             return opinion.path.path if opinion and opinion.path else "the tool, its arguments, the paths it touches"
         case Stage.MODE:
             return _mode(facts, policy)
+        case Stage.SKILL:
+            return facts.narrowed_by
         case Stage.CONFINEMENT:
             return _confinement(facts, policy)
         case Stage.LEVEL:

@@ -49,6 +49,7 @@ class CallFacts:
         tainted_by: Untrusted text that the run has read, as `the web page https://…`; empty where it has read none.
         own: Key of the job file that names this very command, as `output.checks`; empty where the model asks for it.
         unagreed: A person at hand has not agreed yet by what the run's goal is judged.
+        narrowed_by: Loaded skills that leave this tool out, with those that they leave; empty where none does.
     """
 
     call: ToolCall
@@ -62,3 +63,4 @@ class CallFacts:
     tainted_by: str = ""
     own: str = ""
     unagreed: bool = False
+    narrowed_by: str = ""

@@ -16,6 +16,7 @@ class Stage(StrEnum):
 
     FLOOR = "floor"
     MODE = "mode"
+    SKILL = "skill"  # where a loaded skill narrows the tools
     CONFINEMENT = "confinement"  # of commands alone
     LEVEL = "level"
     TAINT = "taint"  # of runs that have read untrusted text

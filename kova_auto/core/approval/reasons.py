@@ -117,6 +117,14 @@ def unagreed() -> str:
     )
 
 
+def narrowed(facts: CallFacts) -> str:
+    """Return the reason for a tool that the loaded skills leave out."""
+    return (
+        f"{facts.call.tool} is none of the tools of the {facts.narrowed_by}, which this run has loaded; no approval "
+        f"changes that. You may still use those that it names, and read the skill's own files. {_PROPOSE}"
+    )
+
+
 def no_confinement(facts: CallFacts, policy: Policy) -> str:
     """Return the reason why no command can run: the one sentence that a person can act on."""
     proof = facts.no_confinement.strip() or "nothing on this machine is proven to confine a command"

@@ -13,6 +13,7 @@ from typing import Final
 from kova_auto.core.context.history import without_secrets
 from kova_auto.core.ids import BlobHash
 from kova_auto.core.message import Message, Part, TextPart
+from kova_auto.core.skill_facts import OfferedSkill
 from kova_auto.core.source import Source
 
 NOT_SHOWN: Final = "[{kind} {name} is not shown: {problem}]"
@@ -37,6 +38,7 @@ class Briefing:
         reads: Content hash of each file that is shown whole, by absolute path.
         taints: Untrusted text in all this, as `the web page https://…`; empty where there is none.
         lacks: Why the run must not begin; empty where it may.
+        offers: Skills that it may load, which `skills` tells of.
     """
 
     memory: str = ""
@@ -53,6 +55,7 @@ class Briefing:
     reads: Mapping[str, BlobHash] = field(default_factory=dict)
     taints: str = ""
     lacks: str = ""
+    offers: tuple[OfferedSkill, ...] = ()
 
     @property
     def passages(self) -> tuple[str, ...]:
@@ -83,6 +86,7 @@ class Briefing:
             reads={**self.reads, **other.reads},
             taints=self.taints or other.taints,
             lacks=self.lacks or other.lacks,
+            offers=self.offers + other.offers,
         )
 
     def redacted(self, redact: Callable[[str], str]) -> Briefing:

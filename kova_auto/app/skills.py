@@ -1,0 +1,151 @@
+"""Find the skills that there are for a run, or for a person who looks: of a workspace, of the user, of plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from kova_auto.app.finding import Finding, Mark
+from kova_auto.app.memory import roots_of
+from kova_auto.app.places import places_of
+from kova_auto.core.context.briefing import NOTHING, Briefing
+from kova_auto.core.errors import ConfigError
+from kova_auto.core.ids import RunId
+from kova_auto.core.job import Job
+from kova_auto.core.skills.catalogue import lacking, listed
+from kova_auto.core.skills.precedence import Broken, Shelf, chosen
+from kova_auto.core.skills.skill import FILES, FOLDERS, MOST_BYTES, Layer, Skill, SkillFile
+from kova_auto.knowledge.plugins import read_plugins
+from kova_auto.knowledge.skills import parse_skill, plugin_skills, user_skills
+from kova_auto.settings.model import Settings
+from kova_auto.tools.boundary import is_missing
+from kova_auto.tools.roots import Ground, Roots
+from kova_auto.tools.skills import text_of, workspace_skills
+
+IN_WORKSPACE: Final = tuple(parts[0] for parts in FOLDERS)
+"""What lies directly in a workspace that has skills."""
+_NOBODY: Final = RunId("skills")
+
+
+@dataclass(frozen=True, slots=True)
+class Skills:
+    """Read skills; nothing is changed, and nothing is kept between two questions.
+
+    Attributes:
+        roots: The boundary.
+        home: Of the user, canonical.
+        extra: Name of each plugin, and a directory of skills in it.
+    """
+
+    roots: Roots
+    home: Path
+    extra: Sequence[tuple[str, Path]] = ()
+
+    def shelf(self, ground: Ground) -> Shelf:
+        """Return the skills that there are for a run."""
+        found, notices = list[Skill | Broken](), list[str]()
+        for one in self._files(ground):
+            if isinstance(one, str):
+                notices.append(one)
+            else:
+                found.append(parse_skill(one))
+        return chosen(found, notices)
+
+    def told(self, ground: Ground, wanted: Sequence[str] | None) -> Briefing:
+        """Return what a run is told of its skills.
+
+        Args:
+            ground: Of the run.
+            wanted: Names, each of which must be there; None takes all that a model may choose itself.
+        """
+        if wanted is not None and not wanted:
+            return NOTHING
+        return listed(self.shelf(ground), wanted)
+
+    def are_missing(self, ground: Ground) -> bool:
+        """Say whether there can be no skills at all; quickly."""
+        own = (str(self.home.joinpath(*parts)) for parts in FOLDERS)
+        return not self.extra and self.roots.lacks(IN_WORKSPACE, ground) and all(map(is_missing, own))
+
+    def _files(self, ground: Ground) -> Iterator[SkillFile | str]:
+        yield from workspace_skills(self.roots, ground)
+        yield from user_skills(self.home)
+        yield from plugin_skills(self.extra, self.home)
+
+
+@contextmanager
+def skills_of(settings: Settings, environ: Mapping[str, str]) -> Iterator[Skills]:
+    """Give what finds skills, for a person who looks; neither service nor database is asked."""
+    places = places_of(settings, environ)
+    roots = roots_of(places)
+    try:
+        yield Skills(roots, places.home, read_plugins(settings.plugins.enabled, places.home).skills)
+    finally:
+        roots.close()
+
+
+def ground_of(workspace: Path) -> Ground:
+    """Return where nothing runs, but skills lie; `workspace` is canonical."""
+    return Ground(_NOBODY, str(workspace))
+
+
+def skill_at(path: Path) -> Skill | Broken:
+    """Return the skill in a folder, or of a `SKILL.md`, wherever it lies: it is read to be checked, not to be used.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    folder = path if path.is_dir() else path.parent
+    names = FILES if path.is_dir() else (path.name,)
+    file = next((name for name in names if (folder / name).exists()), None)
+    if file is None:
+        message = f"wanted a folder with a {FILES[0]}, found {'none in it' if path.is_dir() else 'nothing'}"
+        raise ConfigError(message, path=str(path))
+    folder = folder.absolute()
+    data = _read(folder / file)
+    text, problem = text_of(data)
+    name = folder.resolve().name
+    return parse_skill(SkillFile(Layer.WORKSPACE, str(folder.parent), name, str(folder), file, text, problem))
+
+
+def _read(path: Path) -> bytes:
+    if not path.is_file():
+        message = "wanted an ordinary file"
+        raise ConfigError(message, path=str(path))
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as exc:
+        message = f"cannot be read: {exc.strerror}"
+        raise ConfigError(message, path=str(path)) from exc
+    if len(data) > MOST_BYTES:
+        message = f"wanted at most {MOST_BYTES // 1024} KiB, found more"
+        raise ConfigError(message, path=str(path))
+    return data
+
+
+def lacking_skills(skills: Skills, job: Job) -> str:
+    """Return why a job's runs would not begin for want of a skill; empty where they would."""
+    wanted = job.context.skills
+    return lacking(skills.shelf(ground_of(Path(job.workspace))), wanted) if wanted else ""
+
+
+def of_skills(skills: Skills, jobs: Sequence[Job]) -> Iterator[Finding]:
+    """Yield what there is to say of the skills of each workspace, and of what jobs name."""
+    said = set[str]()
+    for place in dict.fromkeys(job.workspace for job in jobs):
+        shelf = skills.shelf(ground_of(Path(place)))
+        for one in shelf.broken:
+            if one.file.path not in said:
+                yield Finding("skill", one.file.shown, Mark.WARN, one.error.problems[0].sentence)
+            said.add(one.file.path)
+        for skill, before in shelf.shadowed:
+            if before.file.layer is Layer.WORKSPACE and skill.file.layer is not Layer.WORKSPACE:
+                text = f"of {place} comes before {skill.file.shown}, which has the same name"
+                yield Finding("skill", before.file.shown, Mark.WARN, text)
+    for job in jobs:
+        if why := lacking_skills(skills, job):
+            yield Finding("skill", job.name, Mark.FAIL, f"context.skills: {why}")
