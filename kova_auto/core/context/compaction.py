@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from kova_auto.core.context.kept import MOST_RESTORED
+from kova_auto.core.context.restated import chars_loaded
 from kova_auto.core.context.window import DEFAULT_OUTPUT, DEFAULT_WINDOW, limit_of
 from kova_auto.core.estimate import (
     CHARS,
@@ -39,6 +40,8 @@ TAIL: Final = 20_000
 """Tokens of the newest iterations that stay as they are, at most."""
 INSTRUCTION: Final = 600
 """Tokens with which a summary is asked for, and with which it is shown."""
+MOST_RESTATED: Final = 48_000
+"""Characters of loaded skills that are said again, at most; and no more than a quarter of what a request may have."""
 LONG_RESULT: Final = 2_000
 """Characters of a result that are shown where there is no room for all."""
 SMALLEST: Final = 256
@@ -62,6 +65,7 @@ class _Room:
         factor: Counted for each that we guess by the characters.
         fixed: In every request.
         summary: Of the text that takes the place of older iterations.
+        appended: Of what is said besides in that place.
     """
 
     limit: int
@@ -70,6 +74,7 @@ class _Room:
     factor: float
     fixed: int
     summary: int
+    appended: int
 
     def counted(self, tokens: int) -> int:
         return round(self.factor * tokens)
@@ -117,13 +122,20 @@ def _room(state: RunState, pin: ModelPin, reason: Literal["threshold", "overflow
         before = max(before, known.window or 0)
         limit, whole = min(limit, before // 2), min(whole, before // 2)
     every = round(factor * fixed(state))
-    summary = min(LARGEST, max(SMALLEST, min(limit // 8, int(LESS * limit) - every - _appended(limit))))
-    return _Room(limit, whole, before, factor, every, summary)
+    appended = _appended(state, limit, factor)
+    summary = min(LARGEST, max(SMALLEST, min(limit // 8, int(LESS * limit) - every - appended)))
+    return _Room(limit, whole, before, factor, every, summary, appended)
 
 
-def _appended(limit: int) -> int:
+def _appended(state: RunState, limit: int, factor: float) -> int:
     """Return how many tokens are appended to a summary, and stand around it, at most."""
-    return _most_restored(limit) // CHARS + INSTRUCTION // 4
+    skills = min(chars_loaded(state), _most_restated(limit)) // CHARS
+    return _most_restored(limit) // CHARS + INSTRUCTION // 4 + round(factor * skills)
+
+
+def _most_restated(limit: int) -> int:
+    """Return how many characters of loaded skills are said again at most where a request may have so many tokens."""
+    return min(MOST_RESTATED, limit * CHARS // 4)
 
 
 def _most_restored(limit: int) -> int:
@@ -140,7 +152,7 @@ def most_output(pin: ModelPin) -> int:
 def _first_kept(state: RunState, room: _Room, reason: str) -> int:
     """Return the place, among the iterations that are shown, of the first that stays; their number where none does."""
     shown = state.shown
-    left = int(LESS * room.limit) - room.fixed - room.summary - _appended(room.limit)
+    left = int(LESS * room.limit) - room.fixed - room.summary - room.appended
     budget, start, kept = min(TAIL, room.limit // 4, left), len(shown), 0
     for place in range(len(shown) - 1, -1, -1):
         kept += room.counted(tokens_of_reply(state, shown[place]))
@@ -252,9 +264,19 @@ def size_after(state: RunState, through: int, text: str) -> int:
 
 def appendable(state: RunState, step: Compact) -> int:
     """Return how many characters of what a summary lost may be appended to it."""
+    return _most_restored(_limit(state, step))
+
+
+def restatable(state: RunState, step: Compact) -> int:
+    """Return how many characters of loaded skills may be said again behind a summary."""
+    return _most_restated(_limit(state, step))
+
+
+def _limit(state: RunState, step: Compact) -> int:
+    """Return how many tokens the requests may have that follow."""
     pin = next((pin for pin in state.request.pins if pin.name == step.model), state.pin)
     limit = limit_of(pin.capability)
-    return _most_restored(min(limit, step.tokens // 2) if step.reason == "overflow" else limit)
+    return min(limit, step.tokens // 2) if step.reason == "overflow" else limit
 
 
 def is_in_vain(state: RunState) -> bool:

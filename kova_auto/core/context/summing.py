@@ -8,7 +8,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import Final
 
-from kova_auto.core.context.compaction import given_up
+from kova_auto.core.context.compaction import given_up, restatable
+from kova_auto.core.context.restated import restated
 from kova_auto.core.context.shorten import without_middle
 from kova_auto.core.message import AssistantMessage, Message, TextPart, UserMessage
 from kova_auto.core.state import RunState
@@ -92,7 +93,7 @@ def shown(state: RunState, step: Compact, said: str, restored: tuple[str, ...]) 
         return _fresh(state, step, _HEAD_FRESH.format(generation=generation, what=what), restored)
     head = _HEAD.format(generation=generation, what=what) + (_HEAD_TRIMMED if step.trimmed else "")
     words = _last(state, step) if step.through == state.iteration else ""  # Else the newest stand behind this.
-    return _joined(head, _fenced(said), words, _listed(_ON_RECORD, restored), _TAIL)
+    return _joined(head, _fenced(said), words, _listed(_ON_RECORD, restored), _skills(state, step), _TAIL)
 
 
 def _folded(state: RunState, step: Compact) -> str:
@@ -112,6 +113,7 @@ def _fresh(state: RunState, step: Compact, head: str, restored: tuple[str, ...])
         f"{_EARLIER}\n{_fenced(before)}" if before else "",
         _last(state, step),
         _listed(_ON_RECORD_FRESH, restored),
+        _skills(state, step),
         _TAIL,
     )
 
@@ -119,6 +121,10 @@ def _fresh(state: RunState, step: Compact, head: str, restored: tuple[str, ...])
 def _last(state: RunState, step: Compact) -> str:
     words = without_middle(_last_words(state, step.through), LAST_WORDS)
     return f"{_LAST}\n{words}" if words else ""
+
+
+def _skills(state: RunState, step: Compact) -> str:
+    return restated(state, step.through, restatable(state, step))
 
 
 def _last_summary(state: RunState) -> str:
