@@ -55,7 +55,7 @@ class Mounts:
         with self._lock:
             if self._changes.poll(0):
                 self._read()
-            return all([self._is_near(directory) for directory in directories])
+            return all(map(self._is_near, directories))
 
     def _is_near(self, directory: str) -> bool:
         if (known := self._near.get(directory)) is None:
