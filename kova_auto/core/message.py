@@ -6,13 +6,13 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from kova_auto.core.criterion import CriterionResult
 from kova_auto.core.ids import BlobHash, CallId, blob_hash
 from kova_auto.core.skill_facts import UsedSkill
 from kova_auto.core.stop_reason import StopReason
-from kova_auto.core.value import Value
+from kova_auto.core.value import Json, Value
 from kova_auto.core.wording import Sent
 
 
@@ -41,7 +41,7 @@ class CallRequest(Value):
     """
 
     tool: str
-    args: dict[str, JsonValue] = Field(default_factory=dict)
+    args: dict[str, Json] = Field(default_factory=dict)
     unparsed: str | None = None
     provider_id: str = ""
 
@@ -100,7 +100,7 @@ class ToolResult(Value):
     reads: dict[str, BlobHash] = Field(default_factory=dict)
     changes: tuple[FileChange, ...] = ()
     exit_code: int | None = None
-    todo: tuple[dict[str, JsonValue], ...] | None = None
+    todo: tuple[dict[str, Json], ...] | None = None
     concludes: str | None = None
     taints: str = ""
     plan: str | None = None
@@ -138,7 +138,7 @@ class AssistantMessage(Value):
     role: Literal["assistant"] = "assistant"
     text: str
     calls: tuple[ToolCall, ...] = ()
-    raw: JsonValue = None
+    raw: Json = None
 
 
 class ToolMessage(Value):
@@ -195,7 +195,7 @@ class ToolSpec(Value):
 
     name: str
     description: str
-    parameters: dict[str, JsonValue]
+    parameters: dict[str, Json]
     polling: bool = False
 
     @cached_property
@@ -249,7 +249,7 @@ class ModelReply(Value):
     usage: Usage = Usage()
     model: str = ""
     request_id: str = ""
-    raw: JsonValue = None
+    raw: Json = None
 
 
 class TextDelta(Value):

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, JsonValue
+from pydantic_core import CoreSchema, core_schema
+
+
+class _Read:
+    """Take a value as it is: it was read from JSON, here or elsewhere, and nothing else makes one."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.any_schema()
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {}
+
+
+Json = Annotated[JsonValue, _Read()]
+"""What a model or a provider said, as JSON. To look at each part of it once more takes longer than all the rest."""
 
 
 class Value(BaseModel):

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from kova_auto.core.ids import BlobHash
-from kova_auto.core.value import Value
+from kova_auto.core.value import Json, Value
 
 
 class Conceded(Value):
@@ -38,8 +38,8 @@ class Wording(Value):
 
     program: str
     protocol: str
-    dialect: dict[str, JsonValue] = Field(default_factory=dict)
-    extra_body: dict[str, JsonValue] = Field(default_factory=dict)
+    dialect: dict[str, Json] = Field(default_factory=dict)
+    extra_body: dict[str, Json] = Field(default_factory=dict)
     conceded: tuple[Conceded, ...] = ()
 
 

@@ -47,10 +47,15 @@ async def hear(request: ModelRequest, model: str, state: RunState, senses: Sense
 
 def noted(sent: tuple[Sent, ...], model: str, state: RunState, senses: Senses) -> tuple[Sent, ...]:
     """Return what was sent as it is kept: without secrets, and each wording once."""
-    return tuple(
-        Sent.model_validate_json(senses.redact(body.model_dump_json())) if body.wording else body
-        for body in said_once(sent, state.wordings.get(model))
-    )
+    return tuple([_clean(body, senses) for body in said_once(sent, state.wordings.get(model))])
+
+
+def _clean(body: Sent, senses: Senses) -> Sent:
+    if body.wording is None:
+        return body
+    text = body.model_dump_json()
+    clean = senses.redact(text)
+    return body if clean == text else Sent.model_validate_json(clean)
 
 
 def priced(usage: Usage, model: str, state: RunState) -> Usage:
@@ -58,4 +63,4 @@ def priced(usage: Usage, model: str, state: RunState) -> Usage:
     price = next((pin.price for pin in state.request.pins if pin.name == model), None)
     if usage.cost_usd is not None or price is None:
         return usage
-    return Usage(**{**dict(usage), "cost_usd": cost_usd(price, usage)})
+    return usage.but(cost_usd=cost_usd(price, usage))
