@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from typing import Any, Final
 
 from pydantic import JsonValue
@@ -56,6 +57,15 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def _are_storable(values: Iterable[JsonValue], depth: int) -> bool:
+    """Say the same of several values beneath another; most are plain text, and need no call each."""
+    for value in values:
+        is_plain = isinstance(value, str) and value.isascii()
+        if not is_plain and not is_storable(value, depth - 1):
+            return False
+    return True
+
+
 def is_storable(value: JsonValue, depth: int = MAX_DEPTH) -> bool:
     """Say whether a JSON value comes back from the journal as it is."""
     match value:
@@ -66,8 +76,8 @@ def is_storable(value: JsonValue, depth: int = MAX_DEPTH) -> bool:
         case int():
             return -MAX_INT <= value < MAX_INT
         case dict():
-            return depth > 0 and all(is_sound(key) and is_storable(item, depth - 1) for key, item in value.items())
+            return depth > 0 and _are_storable(value, depth) and _are_storable(value.values(), depth)
         case list():
-            return depth > 0 and all(is_storable(item, depth - 1) for item in value)
+            return depth > 0 and _are_storable(value, depth)
         case _:
             return True

@@ -86,6 +86,9 @@ class ResponsesDecoder:
             return
         body = object_in(self._provider, event.data)
         kind = text_at(body, "type") or event.name
+        if text := _TEXTS.get(kind):  # What nearly all events are.
+            self._text(body, body, *text, whole=kind.endswith(".done"))
+            return
         self._refuse_error(kind, body)
         response = body if _is_response(body) else body.get("response")
         if not isinstance(response, dict):
@@ -202,9 +205,7 @@ class ResponsesDecoder:
 
     def _piece(self, kind: str, body: Item) -> None:
         item, index, part = body.get("item"), body.get("output_index"), body.get("part")
-        if text := _TEXTS.get(kind):
-            self._text(body, body, *text, whole=kind.endswith(".done"))
-        elif kind in _PARTS and isinstance(part, dict) and part.get("type") in PARTS:
+        if kind in _PARTS and isinstance(part, dict) and part.get("type") in PARTS:
             self._text(body, part, text_at(part, "type"), _PARTS[kind], whole=True)
         elif not isinstance(item, dict):
             return
