@@ -104,4 +104,4 @@ def request_of(
 def request_hash(request: ModelRequest) -> str:
     """Return what tells two requests apart: images by their hashes, and tools, the same in request after request."""
     said = request.model_dump_json(exclude={"images", "tools"})
-    return blob_hash("\n".join([said, *(spec.digest for spec in request.tools)]).encode())
+    return blob_hash("\n".join([said, *[spec.digest for spec in request.tools]]).encode())

@@ -79,20 +79,26 @@ class LocalToolbox:
         # What a tool is besides is found out here: to ask it of an instance takes as long as a hundred calls.
         self._chosen = {tool.name: tool for tool in tools if isinstance(tool, Chosen)}
         self._specs: dict[str, ToolSpec] = {}
+        self._by_mode: dict[Mode, Sequence[tuple[ToolSpec, Chosen | None]]] = {}
         self._redact, self._holds_secret = redact, holds_secret
         self._settles = (*(tool for tool in tools if isinstance(tool, Settles)), *settles)
 
     def specs(self, scene: Scene, mode: Mode) -> tuple[ToolSpec, ...]:
         """Return the tools that the mode reaches and the run has a use for."""
-        reached = (tool for tool in self._tools.values() if reaches(mode, tool.effect))
-        return tuple(self._spec(tool) for tool in reached if self._is_offered(tool, scene))
+        return tuple([spec for spec, chosen in self._reached(mode) if chosen is None or chosen.offered(scene)])
 
-    def _is_offered(self, tool: Tool, scene: Scene) -> bool:
-        chosen = self._chosen.get(tool.name)
-        return chosen is None or chosen.offered(scene)
+    def _reached(self, mode: Mode) -> Sequence[tuple[ToolSpec, Chosen | None]]:
+        """Return the tools that a mode reaches, each with what says whether a run has a use for it.
+
+        Their schemas are made when a mode's are first told.
+        """
+        if mode not in self._by_mode:
+            tools = [tool for tool in self._tools.values() if reaches(mode, tool.effect)]
+            self._by_mode[mode] = [(self._spec(tool), self._chosen.get(tool.name)) for tool in tools]
+        return self._by_mode[mode]
 
     def _spec(self, tool: Tool) -> ToolSpec:
-        """Return what the model is told of a tool; its schema is made when it is first told."""
+        """Return what the model is told of a tool."""
         if tool.name not in self._specs:
             self._specs[tool.name] = ToolSpec(
                 name=tool.name,
