@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from kova_auto.app.mcp import McpServers
 from kova_auto.app.past import Past
 from kova_auto.app.skills import Skills
 from kova_auto.core.approval.adjudicate import adjudicate
@@ -23,6 +24,7 @@ from kova_auto.core.context.mentions import mentions
 from kova_auto.core.context.recall import recalled, recounted
 from kova_auto.core.errors import UnknownRunError
 from kova_auto.core.ids import CallId, RunId
+from kova_auto.core.mcp.passage import passage
 from kova_auto.core.message import ImagePart, ToolCall
 from kova_auto.core.policy import policy_of_run
 from kova_auto.core.run import RunState
@@ -60,6 +62,7 @@ class Briefings:
         memory: Where the user's own notes are, canonical.
         skills: Finds those that there are.
         redact: Takes the secrets that are known out of text, before any of it is cut.
+        mcp: Knows the servers that lend a run tools.
     """
 
     roots: Roots
@@ -69,6 +72,7 @@ class Briefings:
     memory: Path
     skills: Skills
     redact: Callable[[str], str]
+    mcp: McpServers
 
     async def of(self, state: RunState) -> Briefing:
         """Return what a run is shown besides its prompt, as everything is now."""
@@ -79,7 +83,16 @@ class Briefings:
             notes = await self._notes(state, ground)
         finally:
             self.roots.release(ground.run_id)
-        return notes.plus(await self._told(state)).plus(files).plus(await self._said_before(state))
+        said = notes.plus(await self._told(state)).plus(await self._servers(state))
+        return said.plus(files).plus(await self._said_before(state))
+
+    async def _servers(self, state: RunState) -> Briefing:
+        """Return which servers lend the run tools, or what keeps one of them from it."""
+        if not state.job.mcp.servers:
+            return NOTHING
+        lacks = await aside(lambda: list(self.mcp.lacks(state.job)))
+        chosen = await aside(lambda: self.mcp.chosen(state.job))
+        return Briefing(servers=passage(chosen.servers), lacks="; ".join(lacks))
 
     async def _told(self, state: RunState) -> Briefing:
         """Return what earlier runs of the job reported, where it wants to know."""

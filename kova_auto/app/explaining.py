@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from kova_auto.app.agents import agents_of
 from kova_auto.app.permissions import permissions_of
 from kova_auto.app.places import places_of
 from kova_auto.app.skills import ground_of, skills_of
@@ -194,15 +195,16 @@ async def explaining(
         ConfigError: There is no place for what confinement is proven with.
     """
     places, nothing = places_of(settings, environ), _Nothing()
-    tooling = tooling_of(places, environ, Vault(settings, environ), nothing, nothing)
+    plugins = agents_of(settings, environ).plugins
+    tooling = tooling_of(places, environ, Vault(settings, environ), nothing, nothing, plugins)
     try:
-        standing = await asyncio.to_thread(permissions_of(settings, environ).standing, job.workspace)
+        permissions = permissions_of(settings, environ, tooling.servers.exempt)
+        standing = await asyncio.to_thread(permissions.of_job, job)
         policy = policy_of(job, level, user=standing.user, remembered=standing.remembered)
         offers = await asyncio.to_thread(_offers, settings, environ, job)
         yield Explainer(tooling.toolbox, job, policy, standing.user, standing.remembered, str(places.home), now, offers)
     finally:
-        await tooling.commands.close()
-        tooling.roots.close()
+        await tooling.close()
 
 
 def _offers(settings: Settings, environ: Mapping[str, str], job: Job) -> tuple[OfferedSkill, ...]:

@@ -42,6 +42,7 @@ from kova_auto.core.ids import EndpointName
 from kova_auto.core.job import Job, Outcome
 from kova_auto.core.policy import policy_of_run
 from kova_auto.core.ports import SteadyClock
+from kova_auto.core.run import RunState
 from kova_auto.core.schedule.zone import parse_zone
 from kova_auto.delivery.attempt import Attempts
 from kova_auto.delivery.courier import Courier
@@ -86,9 +87,8 @@ class House:
 
     async def close(self) -> None:
         """End what was left running and let go of the database."""
-        await self.tooling.commands.close()
+        await self.tooling.close()
         await self.models.close()
-        self.tooling.roots.close()
         await self.store.close()
 
 
@@ -123,7 +123,8 @@ async def _opened(settings: Settings, environ: Mapping[str, str], vault: Vault) 
 
 def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, store: Store, clock: SteadyClock) -> House:
     places, exchange, bells = places_of(settings, environ), GuardedExchange(), Bells()
-    tooling = tooling_of(places, environ, vault, store.journal, exchange)
+    agents = agents_of(settings, environ)
+    tooling = tooling_of(places, environ, vault, store.journal, exchange, agents.plugins)
     providers, endpoints = Providers(settings.providers, vault), Endpoints(settings, vault, clock)
     models, copies = Models(providers, settings.weights_dir), Copies(places.work, str(places.data), _held(places))
     worker = f"{socket.gethostname()}:{os.getpid()}"
@@ -131,13 +132,19 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
     courier = Courier(attempts, store.views, worker)
     server = Discovery(providers, clock) if settings.discover else nobody
     past = Past(store.journal, store.views, _zones(settings))
-    permissions = permissions_of(settings, environ)
+    permissions = permissions_of(settings, environ, tooling.servers.exempt)
     pinning, loader = Pinning(providers, server), _loader(settings, vault)
     opening = Opening(clock, pinning, past, copies, permissions, loader, vault.learn)
-    agents = agents_of(settings, environ)
     skills = Skills(tooling.roots, places.home, agents.plugins.skills)
     briefings = Briefings(
-        tooling.roots, tooling.lister, past, places.home, global_memory(places.home).resolve(), skills, vault.redact
+        tooling.roots,
+        tooling.lister,
+        past,
+        places.home,
+        global_memory(places.home).resolve(),
+        skills,
+        vault.redact,
+        tooling.servers,
     )
     world = _world(
         store, vault, tooling, clock=clock, models=models, opening=opening, briefings=briefings, worker=worker
@@ -213,7 +220,7 @@ def _world(
         models=models.of,
         policies=policy_of_run,
         offers=opening.permissions.offers,
-        learn=lambda state: vault.learn(state.job.env.values()),
+        learn=lambda state: _learned(state, vault, tooling),
         redact=vault.redact,
         zone=lambda state: opening.past.zone(state.job),
         hindrance=lambda state: unproven(tooling.sandbox, policy_of_run(state), state.job),
@@ -223,6 +230,13 @@ def _world(
         worker=worker,
         system=f"{platform.system()} {platform.machine()}",
     )
+
+
+def _learned(state: RunState, vault: Vault, tooling: Tooling) -> None:
+    """Get to know what a run's commands and servers are given."""
+    vault.learn(state.job.env.values())
+    if state.job.mcp.servers:
+        tooling.servers.learn(state.job)
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,7 +171,7 @@ class Opening:
             chain = self.pinning.without_server(job, now)
         except ConfigError as exc:
             chain = exc
-        return _Found(key, chain, self.copies.workspace(key, job), self.permissions.standing(job.workspace))
+        return _Found(key, chain, self.copies.workspace(key, job), self.permissions.of_job(job))
 
     async def _chain(self, found: _Found, job: Job, now: datetime) -> Chain:
         if isinstance(found.chain, ConfigError):

@@ -19,6 +19,7 @@ from kova_auto.app.places import HousePlaces, places_of
 from kova_auto.core.approval.write_roots import Place, places_of_system, root_objection
 from kova_auto.core.consent import Offer, Standing
 from kova_auto.core.errors import ConfigError
+from kova_auto.core.job import Job
 from kova_auto.core.offering import offer
 from kova_auto.core.permissions import NOTHING, without
 from kova_auto.core.policy import policy_of_run
@@ -68,17 +69,23 @@ class Survey:
         return self.user.problems + self.here.problems + self.project.problems
 
 
+def _nothing_exempt(_: Job) -> tuple[str, ...]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Permissions:
     """Know standing decisions; safe to use from any thread.
 
     Attributes:
         workspaces: Returns those of the jobs that are known.
+        exempt: Returns the tools of MCP servers that the user's own configuration exempts for a job, as patterns.
     """
 
     files: PermissionFiles
     places: HousePlaces
     workspaces: Callable[[], Iterable[Path]]
+    exempt: Callable[[Job], tuple[str, ...]] = _nothing_exempt
     _said: set[str] = field(default_factory=set)
 
     def standing(self, workspace: str) -> Standings:
@@ -93,6 +100,12 @@ class Permissions:
                 self._said.add(problem.sentence)
                 LOG.warning("%s", problem.sentence)
         return Standings(found.user.standing, found.here.standing, found.proposed, found.problems)
+
+    def of_job(self, job: Job) -> Standings:
+        """Return what counts for a job: in its workspace, and for the servers that it names. Reads files."""
+        found = self.standing(job.workspace)
+        exempt = self.exempt(job) if job.mcp.servers else ()
+        return found._replace(user=found.user.plus(Standing(tools=exempt))) if exempt else found
 
     def survey(self, workspace: str | Path) -> Survey:
         """Return what each file says of a workspace. Reads files."""
@@ -184,11 +197,15 @@ class Permissions:
                 yield Place(other, "the workspace of another job", closed=False)
 
 
-def permissions_of(settings: Settings, environ: Mapping[str, str]) -> Permissions:
+def permissions_of(
+    settings: Settings,
+    environ: Mapping[str, str],
+    exempt: Callable[[Job], tuple[str, ...]] = _nothing_exempt,
+) -> Permissions:
     """Return what knows the standing decisions of a service; nothing is read yet."""
     places = places_of(settings, environ)
     files = PermissionFiles(places.home, places.data / _FOLDER)
-    return Permissions(files, places, Neighbours(settings.jobs_dir).workspaces)
+    return Permissions(files, places, Neighbours(settings.jobs_dir).workspaces, exempt)
 
 
 def directory(place: Path) -> Path:

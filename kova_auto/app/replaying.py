@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kova_auto.app.agents import agents_of
 from kova_auto.app.control import Answers
 from kova_auto.app.discovery import nobody
 from kova_auto.app.models import Models, Providers
@@ -96,13 +97,13 @@ class Player:
             tape = replace(tape, recording=tape.recording.asking(request))
         models = Models(providers, self.settings.weights_dir)
         places = places_of(self.settings, self.environ)
-        tooling = tooling_of(places, self.environ, self.vault, tape, GuardedExchange())
+        plugins = agents_of(self.settings, self.environ).plugins
+        tooling = tooling_of(places, self.environ, self.vault, tape, GuardedExchange(), plugins)
         try:
             return await self._replaying(tape, tooling.toolbox, None if model is None else models.of).replay()
         finally:
             await models.close()
-            await tooling.commands.close()
-            tooling.roots.close()
+            await tooling.close()
 
     def _replaying(self, tape: Tape, toolbox: Enquiry, live: Callable[[RunState, str], Model] | None) -> Replaying:
         """Put a replay together; without live models the recorded replies are played."""

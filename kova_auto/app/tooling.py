@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from kova_auto.app.mcp import McpServers, dialled, servers_of
 from kova_auto.app.memory import roots_of, shelf_of
 from kova_auto.app.neighbours import Neighbours
 from kova_auto.app.places import HousePlaces
@@ -20,6 +21,7 @@ from kova_auto.core.job import Job
 from kova_auto.core.net.http import Exchange
 from kova_auto.core.secret import SecretRef
 from kova_auto.engine.world import Blobs
+from kova_auto.knowledge.plugins import Plugins
 from kova_auto.knowledge.skills import parse_skill
 from kova_auto.net.proxy import Proxy
 from kova_auto.tools.bash import BashTool
@@ -31,6 +33,9 @@ from kova_auto.tools.glob import GlobTool
 from kova_auto.tools.goal import BlockedTool, CompleteTool, ProposeCriteriaTool
 from kova_auto.tools.grep import GrepTool
 from kova_auto.tools.ignore import Lister
+from kova_auto.tools.mcp.cache import Cache
+from kova_auto.tools.mcp.pool import Pool
+from kova_auto.tools.mcp.tool import McpTool
 from kova_auto.tools.memory.read import MemoryReadTool
 from kova_auto.tools.memory.search import MemorySearchTool
 from kova_auto.tools.memory.write import MemoryWriteTool
@@ -65,6 +70,14 @@ class Tooling:
     roots: Roots
     lister: Lister
     sandbox: Sandbox
+    servers: McpServers
+    pool: Pool
+
+    async def close(self) -> None:
+        """End what was left running, and give back what is held."""
+        await self.pool.close()
+        await self.commands.close()
+        self.roots.close()
 
 
 async def unproven(sandbox: Sandbox, policy: Policy, job: Job | None = None) -> str:
@@ -124,16 +137,11 @@ def _hidden(places: HousePlaces) -> tuple[Path, ...]:
     return hidden_places(places.home, (*places.secret, places.data, places.work))
 
 
-def tooling_of(
-    places: HousePlaces, environ: Mapping[str, str], vault: Vault, journal: Blobs, exchange: Exchange
-) -> Tooling:
-    """Build the tools, in the order in which the model is told of them."""
-    sandbox, neighbours = sandbox_of(places), Neighbours(places.job_dirs[0])
-
+def _host(places: HousePlaces, environ: Mapping[str, str], vault: Vault) -> Host:
     def secret(reference: SecretRef) -> str:
         return vault.value(reference)
 
-    host = Host(
+    return Host(
         base=places.work,
         environment=environ,
         hidden=_hidden(places),
@@ -141,9 +149,23 @@ def tooling_of(
         secret=secret,
         gateway=Proxy(),
         job_dirs=places.job_dirs,
-        others=neighbours.workspaces,
+        others=Neighbours(places.job_dirs[0]).workspaces,
     )
-    commands, roots = Commands(sandbox, host), roots_of(places)
+
+
+def tooling_of(
+    places: HousePlaces,
+    environ: Mapping[str, str],
+    vault: Vault,
+    journal: Blobs,
+    exchange: Exchange,
+    plugins: Plugins | None = None,
+) -> Tooling:
+    """Build the tools, in the order in which the model is told of them; plugins lend them MCP servers."""
+    sandbox = sandbox_of(places)
+    commands, roots = Commands(sandbox, _host(places, environ, vault)), roots_of(places)
+    servers = servers_of(places, environ, vault, plugins)
+    pool = Pool(servers.launch, commands.dirs, Cache(places.work / "mcp"), dialled)
     shelf = shelf_of(places, roots)
     lister = Lister(roots, shutil.which("git"))
     tools = (
@@ -156,6 +178,7 @@ def tooling_of(
         TaskOutputTool(commands),
         TaskStopTool(commands),
         WebFetchTool(exchange),
+        McpTool(lambda scene: servers.chosen(scene.job), pool),
         MemoryWriteTool(shelf),
         MemoryReadTool(shelf),
         MemorySearchTool(shelf),
@@ -172,4 +195,5 @@ def tooling_of(
         BlockedTool(),
     )
     toolbox = LocalToolbox(tools, redact=vault.redact, holds_secret=vault.holds, settles=(roots,))
-    return Tooling(toolbox, CommandChecks(commands, vault.redact), commands, roots, lister, sandbox)
+    checks = CommandChecks(commands, vault.redact)
+    return Tooling(toolbox, checks, commands, roots, lister, sandbox, servers, pool)

@@ -7,6 +7,7 @@ from typing import Final
 from kova_auto.core.skill_facts import USE_SKILL
 from kova_auto.core.toml.complaints import did_you_mean
 
+MCP: Final = "mcp"
 PLAN_WRITE: Final = "plan_write"
 PLAN_EXIT: Final = "plan_exit"
 WORK_NEEDED: Final = "ask_needs_work"
@@ -24,7 +25,7 @@ LOOKS: Final = frozenset(("read", "glob", "grep", "web_fetch", "memory_read", "m
 
 TOOL_NAMES: Final = (
     *("read", "write", "edit", "glob", "grep"),
-    *("bash", "task_output", "task_stop", "web_fetch"),
+    *("bash", "task_output", "task_stop", "web_fetch", MCP),
     *("memory_write", "memory_read", "memory_search", USE_SKILL),
     *("todo", "question", "nothing_to_report", REPORT_FAILURE),
     *(PLAN_WRITE, PLAN_EXIT, WORK_NEEDED),

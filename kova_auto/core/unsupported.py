@@ -11,7 +11,5 @@ def unsupported(job: JobFile) -> Iterator[tuple[str, str]]:
     """Yield each such key with what it may be today."""
     present = {
         "agents.allow": job.agents.allow,
-        "mcp.servers": job.mcp.servers,
-        "permissions.allow_mcp_tools": job.permissions.allow_mcp_tools,
     }
     yield from ((key, "leave it out") for key, value in present.items() if value)

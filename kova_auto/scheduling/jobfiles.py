@@ -29,6 +29,7 @@ from kova_auto.scheduling.dependencies import dependency_errors
 from kova_auto.scheduling.draft import Draft, read_draft
 from kova_auto.scheduling.goal_checks import check_goal
 from kova_auto.scheduling.hook_checks import check_webhook, settled_webhook
+from kova_auto.scheduling.mcp_checks import check_mcp
 from kova_auto.scheduling.parts import Parts, read_parts
 from kova_auto.scheduling.triggers import Calendars
 from kova_auto.settings.text import absolute
@@ -63,6 +64,7 @@ def load_job(
     check_inputs(draft, parts.prompt)
     check_models(draft)
     check_permissions(draft)
+    check_mcp(draft)
     check_goal(draft)
     check_output(draft)
     check_supported(draft)

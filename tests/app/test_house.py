@@ -9,8 +9,9 @@ import pytest
 
 from kova_auto.core.approval.levels import Effect, Mode
 from kova_auto.core.errors import ConfigError
+from kova_auto.core.job import Mcp
 from kova_auto.core.skill_facts import USE_SKILL, OfferedSkill
-from kova_auto.core.tool_names import LOOKS, TOOL_NAMES
+from kova_auto.core.tool_names import LOOKS, MCP, TOOL_NAMES
 from tests.app.houses import Home
 from tests.tools.tool_scenes import a_scene
 
@@ -32,6 +33,7 @@ async def test_the_tools_are_those_that_a_job_file_may_name(tmp_path: Path) -> N
     home = Home(tmp_path)
     async with home.house() as house:
         scene = replace(a_scene(tmp_path), skills=(OfferedSkill(name="notes", folder=str(tmp_path)),))
+        scene = replace(scene, job=scene.job.but(mcp=Mcp(servers=("db",))))
         offered = {spec.name for mode in Mode for spec in house.tooling.toolbox.specs(scene, mode)}
         assert offered == {*TOOL_NAMES}
 
@@ -40,5 +42,6 @@ async def test_the_tools_that_only_look_are_known_by_name(tmp_path: Path) -> Non
     async with Home(tmp_path).house() as house:
         toolbox = house.tooling.toolbox
         looks = {name for name in TOOL_NAMES if toolbox._tools[name].effect in (Effect.READ, Effect.WEB_READ)}
-        assert looks == {*LOOKS, USE_SKILL}  # What is loaded may narrow what comes after it.
+        # What is loaded may narrow what comes after it; which calls of servers only look is found out for each.
+        assert looks == {*LOOKS, USE_SKILL, MCP}
         assert all(toolbox.replay_safe(name) for name in LOOKS)

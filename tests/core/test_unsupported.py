@@ -28,7 +28,13 @@ OBEYED: Mapping[str, object] = {
         "retry": {"attempts": 2, "on": ["failed"]},
     },
     "limits": {"timeout": "5m", "iterations": 3, "tokens": 9, "cost_usd": 0.5, "denials": 2},
-    "permissions": {"allow_commands": ["git log *"], "web": ["docs.python.org"], "sandbox": "required"},
+    "permissions": {
+        "allow_commands": ["git log *"],
+        "web": ["docs.python.org"],
+        "sandbox": "required",
+        "allow_mcp_tools": ["mcp__github__*"],
+    },
+    "mcp": {"servers": ["github"]},
     "inputs": {"branch": "main"},
     "approval": {
         "when_needed": "suspend",
@@ -68,8 +74,6 @@ def test_a_default_that_is_written_out_is_not_named() -> None:
     ("key", "fields"),
     [
         ("agents.allow", {"agents": {"allow": ["explorer"]}}),
-        ("mcp.servers", {"mcp": {"servers": ["github"]}}),
-        ("permissions.allow_mcp_tools", {"permissions": {"allow_mcp_tools": ["github/*"]}}),
     ],
 )
 def test_what_it_does_not_do_is_named_with_what_to_write_instead(key: str, fields: Mapping[str, object]) -> None:

@@ -23,10 +23,8 @@ MODELS = [("docs/jobs.md", JobFile), ("docs/settings.md", SettingsFile)]
 EVERYTHING = """
 prompt = "Look around."
 isolation = "worktree"
-permissions = { allow_mcp_tools = ["x"] }
 approval = { on_unreachable = "keep", questions = "suspend" }
 agents = { allow = ["x"] }
-mcp = { servers = ["x"] }
 context = { memory = ["job"], skills = ["x"], attachments = ["x"] }
 """
 

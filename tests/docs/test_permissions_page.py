@@ -14,6 +14,7 @@ from kova_auto.tools.failure import ReportFailureTool
 from kova_auto.tools.glob import GlobTool
 from kova_auto.tools.goal import BlockedTool, CompleteTool, ProposeCriteriaTool
 from kova_auto.tools.grep import GrepTool
+from kova_auto.tools.mcp.tool import McpTool
 from kova_auto.tools.memory.read import MemoryReadTool
 from kova_auto.tools.memory.search import MemorySearchTool
 from kova_auto.tools.memory.write import MemoryWriteTool
@@ -33,7 +34,7 @@ from tests.docs.pages import ROOT, bare, codes, paragraph, spans, table, tables_
 
 PAGE = "docs/permissions.md"
 FILES = (ReadTool, WriteTool, EditTool, GlobTool, GrepTool)
-AWAY = (BashTool, TaskOutputTool, TaskStopTool, WebFetchTool)
+AWAY = (BashTool, TaskOutputTool, TaskStopTool, WebFetchTool, McpTool)
 MEMORY = (MemoryWriteTool, MemoryReadTool, MemorySearchTool, UseSkillTool)
 NOTES = (TodoTool, QuestionTool, NothingToReportTool, ReportFailureTool)
 OF_MODES = (PlanWriteTool, PlanExitTool, WorkNeededTool, ProposeCriteriaTool, CompleteTool, BlockedTool)

@@ -16,6 +16,7 @@ from kova_auto.core.approval.policy import Grant, Origin, Policy
 from kova_auto.core.approval.rules import Coverage, coverage, heeded
 from kova_auto.core.approval.safe import listed, stays_below
 from kova_auto.core.approval.tables import Box, Cell, Row, cell
+from kova_auto.core.mcp.names import covers
 
 _NEAR = frozenset((Zone.INSIDE, Zone.WRITE_ROOT))
 _READABLE = _NEAR | {Zone.READ_ROOT}
@@ -167,4 +168,4 @@ def _exemptions(grants: tuple[Grant, ...], *, own: bool) -> tuple[Grant, ...]:
 
 
 def _exempt(tool: str, grants: tuple[Grant, ...]) -> str | None:
-    return next((f"grant.{grant.origin}:{grant.text}" for grant in grants if grant.text == tool), None)
+    return next((f"grant.{grant.origin}:{grant.text}" for grant in grants if covers(grant.text, tool)), None)

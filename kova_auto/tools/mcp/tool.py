@@ -146,6 +146,9 @@ class McpTool:
 
     async def _look(self, args: McpArguments, scene: Scene) -> ToolResult:
         chosen = await self._servers(scene)
+        if not chosen.servers:
+            message = "this run has no MCP servers: its job names none"
+            raise ToolFailedError(message)
         if args.action == "describe":
             server, name = self._meant(args, chosen)
             listing = await self._pool.listing(server, scene)

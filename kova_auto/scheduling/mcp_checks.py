@@ -1,0 +1,27 @@
+"""Check what a job file says of MCP servers: whether a name can be one, and whether a grant can ever count."""
+
+from __future__ import annotations
+
+from kova_auto.core.mcp.names import SERVER_FORM, check_pattern, is_address, parsed
+from kova_auto.core.toml.complaints import did_you_mean
+from kova_auto.scheduling.draft import Draft
+
+
+def check_mcp(draft: Draft) -> None:
+    """Check that each server can be named so, and that each tool that is allowed is of one of them.
+
+    Whether somebody configures such a server is looked up when a run begins: that may change without the job's file.
+    """
+    servers = draft.file.mcp.servers
+    for index, name in enumerate(servers):
+        if not is_address(name):
+            hint = "an address as workspace:NAME names one that comes with the workspace"
+            draft.problems.add(("mcp", "servers", index), f"wanted {SERVER_FORM}, found {name!r}", hint)
+    plain = [name.rpartition(":")[2] for name in servers]
+    for index, pattern in enumerate(draft.file.permissions.allow_mcp_tools):
+        key = ("permissions", "allow_mcp_tools", index)
+        if complaint := check_pattern(pattern):
+            draft.problems.add(key, complaint)
+        elif (found := parsed(pattern)) and (wanted := found[0].rpartition(":")[2]) not in plain:
+            hint = did_you_mean(wanted, plain) or f'[mcp] servers = ["{found[0]}"] names it'
+            draft.problems.add(key, f"is a tool of {found[0]}, which mcp.servers does not name", hint)
