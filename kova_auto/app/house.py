@@ -136,16 +136,9 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
     pinning, loader = Pinning(providers, server), _loader(settings, vault)
     opening = Opening(clock, pinning, past, copies, permissions, loader, vault.learn)
     skills = Skills(tooling.roots, places.home, agents.plugins.skills)
-    briefings = Briefings(
-        tooling.roots,
-        tooling.lister,
-        past,
-        places.home,
-        global_memory(places.home).resolve(),
-        skills,
-        vault.redact,
-        tooling.servers,
-    )
+    memory = global_memory(places.home).resolve()
+    shown = past, places.home, memory, skills, vault.redact, tooling.servers
+    briefings = Briefings(tooling.roots, tooling.lister, *shown)
     world = _world(
         store, vault, tooling, clock=clock, models=models, opening=opening, briefings=briefings, worker=worker
     )
