@@ -115,8 +115,7 @@ def _write(connection: Connection, draft: Draft, lease: Mapping[str, object] | N
     }
     if _MOVE.change(connection, move) != 1:
         return False
-    for seq, (event, text) in enumerate(draft.facts, before.seq + 1):
-        _write_event(connection, before.run_id, seq, event, text)
+    _write_events(connection, before.run_id, before.seq + 1, draft.facts)
     if after.calls is not before.calls:
         was = approval_rows(before)
         save(connection, APPROVAL, (row for row in approval_rows(after) if row not in was))
@@ -124,14 +123,16 @@ def _write(connection: Connection, draft: Draft, lease: Mapping[str, object] | N
         had = delivery_rows(before)
         save(connection, DELIVERY, (row for row in delivery_rows(after) if row not in had))
     if after.spent is not before.spent:
-        for row in usage_rows(after, len(before.spent)):
-            _USE.change(connection, values(row))
+        _USE.change_each(connection, [values(row) for row in usage_rows(after, len(before.spent))])
     return True
 
 
-def _write_event(connection: Connection, run_id: RunId, seq: int, event: Event, text: str) -> None:
-    row = {"run_id": run_id, "seq": seq, "kind": event.kind, "v": event.v, "at": event.at, "body": text}
-    _WRITE.change(connection, row)
+def _write_events(connection: Connection, run_id: RunId, first: int, written: Facts) -> None:
+    rows = [
+        {"run_id": run_id, "seq": seq, "kind": event.kind, "v": event.v, "at": event.at, "body": text}
+        for seq, (event, text) in enumerate(written, first)
+    ]
+    _WRITE.change_each(connection, rows)
 
 
 def _caught_up(connection: Connection, state: RunState) -> tuple[RunState, str | None, datetime | None]:
@@ -156,7 +157,7 @@ def open_run(connection: Connection, event: RunRequested, text: str) -> bool:
     row = {**values(run_row(state)), "head_seq": state.seq, "epoch": state.epoch}
     if not list(_opening(connection.dialect.name).rows(connection, row)):
         return False
-    _write_event(connection, state.run_id, state.seq, event, text)
+    _write_events(connection, state.run_id, state.seq, ((event, text),))
     return True
 
 

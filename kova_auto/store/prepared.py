@@ -30,6 +30,11 @@ class _Worded:
     order: Sequence[tuple[str, Turn | None]]
     own: Mapping[str, Any]
 
+    def row(self, given: Mapping[str, Any]) -> list[Any]:
+        """Return values as the driver takes them."""
+        values = {**self.own, **given} if self.own else given
+        return [turn(values[name]) if turn else values[name] for name, turn in self.order]
+
 
 class Prepared:
     """Hold one statement for any number of executions, on any connection."""
@@ -46,6 +51,16 @@ class Prepared:
             return connection.execute(self._statement, dict(values)).rowcount
         return self._cursor(connection, values).rowcount
 
+    def change_each(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Execute it with each of several sets of values, all of the same names; with none, do nothing."""
+        if not rows:
+            return
+        if connection.dialect.name != "sqlite":
+            connection.execute(self._statement, [dict(row) for row in rows])
+            return
+        worded = self._worded_for(connection.dialect, rows[0])
+        driver_of(connection).executemany(worded.text, [worded.row(row) for row in rows])
+
     def rows(self, connection: Connection, values: Mapping[str, Any]) -> Iterable[Sequence[Any]]:
         """Execute it with these values, and return what it finds."""
         if connection.dialect.name != "sqlite":
@@ -57,12 +72,14 @@ class Prepared:
         return [[turn(value) if turn else value for turn, value in zip(turns, row, strict=True)] for row in found]
 
     def _cursor(self, connection: Connection, given: Mapping[str, Any]) -> sqlite3.Cursor:
+        worded = self._worded_for(connection.dialect, given)
+        return driver_of(connection).execute(worded.text, worded.row(given))
+
+    def _worded_for(self, dialect: Dialect, given: Mapping[str, Any]) -> _Worded:
         names = tuple(given)
         if (worded := self._worded.get(names)) is None:
-            worded = self._worded[names] = self._words(connection.dialect, names)
-        values = {**worded.own, **given} if worded.own else given
-        row = [turn(values[name]) if turn else values[name] for name, turn in worded.order]
-        return driver_of(connection).execute(worded.text, row)
+            worded = self._worded[names] = self._words(dialect, names)
+        return worded
 
     def _words(self, dialect: Dialect, names: tuple[str, ...]) -> _Worded:
         made = self._statement.compile(dialect=dialect, column_keys=list(names))
