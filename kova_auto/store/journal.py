@@ -51,6 +51,8 @@ class SqlJournal:
         """Fold a run; of one that was opened here and is loaded for the first time, only what is newer is read."""
         if (state := self._opened.pop(run_id, None)) is None:
             return self._sharing(await self._database.read(partial(facts.state_of, run_id=run_id)))
+        if self._database.alone:  # Then all that is newer would have been written here.
+            return state
         since = await self._database.look(partial(facts.events, run_id=run_id, after=state.seq))
         return reduce(apply, [event for _, event in since], state)
 
@@ -81,6 +83,7 @@ class SqlJournal:
         reached: RunState | None = None,
     ) -> RunState:
         """Write a fact, those that come before it, and the blobs they point to; fold in what others wrote."""
+        self._opened.pop(state.run_id, None)
         written = tuple([guarded(one, self._guard) for one in (*first, event)])
         kept = [await Blob.of(data) for data in blobs]
         is_as_said = _are_as_said(written, (*first, event))
@@ -105,6 +108,7 @@ class SqlJournal:
     ) -> RunState | Unavailable:
         """Take a run whose lease is free or has run out: raises its epoch, writes `RunAcquired`, and what follows."""
         state, written = known or await self.load(run_id), tuple([guarded(one, self._guard) for one in then])
+        self._opened.pop(run_id, None)
         ahead = reached if known and _are_as_said(written, then) else None
         wanted = facts.Wanted(worker, now, lease, written, ahead)
         taken = await self._database.write(partial(facts.acquire, state=state, drafts=self._drafts, wanted=wanted))

@@ -26,7 +26,7 @@ from sqlalchemy import (
 from kova_auto.core.event import Previous
 from kova_auto.core.fault import LASTING
 from kova_auto.core.holding import Hold
-from kova_auto.core.ids import BlobHash, DeliveryId, JobName, RunId
+from kova_auto.core.ids import DeliveryId, JobName, RunId
 from kova_auto.core.owed import URGENT
 from kova_auto.core.pausing import Pause
 from kova_auto.core.ports import Agenda
@@ -91,6 +91,13 @@ _LAST_RUNS = Prepared(
     .order_by(RUN.c.finished_at.desc(), RUN.c.run_id.desc())
     .limit(bindparam("limit"))
 )
+_PREVIOUS = Prepared(
+    select(RUN.c.outcome, RUN.c.answer_hash)
+    .where(RUN.c.job == bindparam("job"), RUN.c.finished_at.is_not(None), RUN.c.staged.is_(False))
+    .where(RUN.c.run_id != bindparam("before"))
+    .order_by(RUN.c.finished_at.desc(), RUN.c.run_id.desc())
+    .limit(1)
+)
 _ENDED = Prepared(
     _RUNS.where(RUN.c.finished_at > bindparam("since"), RUN.c.staged.is_(False))
     .order_by(RUN.c.finished_at.desc(), RUN.c.run_id.desc())
@@ -143,8 +150,7 @@ class SqlViews:
 
     async def previous(self, job: JobName, before: RunId) -> Previous | None:
         """Return what came of the job's last finished, not staged run other than `before`."""
-        row = _one(await self.last_runs(job, before=before))
-        return Previous(outcome=row.outcome, answer_hash=BlobHash(row.answer_hash)) if row and row.outcome else None
+        return await self._database.look(partial(_previous, job=job, before=before))
 
     async def last_runs(self, job: JobName, *, before: RunId | None = None, limit: int = 1) -> Sequence[RunRow]:
         """Return the job's finished, not staged runs other than `before`, newest end first."""
@@ -275,6 +281,11 @@ def _earliest(connection: Connection, wakes: Sequence[Prepared], now: datetime) 
 def _spent_usd(connection: Connection, job: JobName, since: datetime) -> float:
     ((spent,),) = _SPENT.rows(connection, {"job": job, "since": since})
     return spent or 0.0
+
+
+def _previous(connection: Connection, job: JobName, before: RunId) -> Previous | None:
+    found = list(_PREVIOUS.rows(connection, {"job": job, "before": before}))
+    return Previous(outcome=found[0][0], answer_hash=found[0][1]) if found and found[0][0] else None
 
 
 def _due(now: datetime) -> ColumnElement[bool]:
