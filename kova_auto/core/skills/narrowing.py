@@ -14,6 +14,7 @@ from typing import Final
 from kova_auto.core.approval.facts import CallFacts
 from kova_auto.core.approval.levels import Effect
 from kova_auto.core.skill_facts import USE_SKILL, UsedSkill
+from kova_auto.core.skills.allowed import is_among
 
 _OWN: Final = frozenset(
     (
@@ -36,7 +37,7 @@ def narrowed_by(facts: CallFacts, skills: Sequence[UsedSkill]) -> str:
     if not listing or facts.effect is None or _is_own(facts, skills):
         return ""
     left = dict.fromkeys(tool for skill in listing for tool in skill.tools or ())
-    if facts.call.tool in left:
+    if is_among(facts.call.tool, left):
         return ""
     names = ", ".join(skill.name for skill in listing[:_MOST_NAMED])
     several = "skills" if len(listing) > 1 else "skill"
