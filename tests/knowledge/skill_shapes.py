@@ -29,7 +29,7 @@ REMARKED: Final[dict[str, tuple[tuple[int, str, str], ...]]] = {
         (1, "name", f"{NAME} none"),
         (3, "argument-hint", UNQUOTED),
         (3, "argument-hint", OTHERS),
-        (4, "allowed-tools", "Agent names no tool here"),
+        (4, "allowed-tools", "CodeSearch names no tool here"),
     ),
     "object-tag": ((3, "description", UNQUOTED),),
     "pr-review": ((2, "name", f"{NAME} PR Review Helper"), (4, "version", OTHERS), (5, "author", OTHERS)),

@@ -14,6 +14,7 @@ from kova_auto.core.approval.levels import Effect
 from kova_auto.core.errors import ToolFailedError
 from kova_auto.core.ids import CallId, blob_hash
 from kova_auto.core.message import ResultStatus, TextPart, ToolResult, told
+from kova_auto.core.skill_facts import OfferedSkill
 from kova_auto.core.tool import CallFacts, ToolOutput
 from kova_auto.tools.bash import BashArguments, BashTool
 from kova_auto.tools.leftovers import started_of
@@ -192,6 +193,18 @@ async def test_a_root_to_which_a_link_leads_by_now_opens_nothing_to_a_command(tm
 
     assert await bash(commands, scene, command) == ok("fine")
     assert [path.name for path in elsewhere.iterdir()] == ["note"]
+
+
+async def test_the_folder_of_a_skill_is_seen_by_commands_and_not_written(tmp_path: Path) -> None:
+    folder = tmp_path / "service" / "skills" / "notes"
+    folder.mkdir(parents=True)
+    (folder / "run.sh").write_text("echo from the skill\n")
+    (folder.parent / "private").write_text("not for commands\n")
+    scene = replace(a_scene(a_workspace(tmp_path)), skills=(OfferedSkill(name="notes", folder=str(folder)),))
+    command = f"sh {folder}/run.sh; cat {folder.parent}/private 2>&-; touch {folder}/new 2>&-; echo fine"
+
+    assert await bash(some_commands(tmp_path), scene, command) == ok("from the skill\nfine")
+    assert [path.name for path in folder.iterdir()] == ["run.sh"]
 
 
 async def test_a_workspace_to_which_a_link_leads_by_now_is_said(tmp_path: Path) -> None:

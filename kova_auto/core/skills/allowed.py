@@ -20,6 +20,8 @@ __all__ = ["is_among", "names_in", "tools_of"]
 _GATEWAY: Final = "mcp"
 """The tool that searches and describes those of MCP servers; each of these is called by its own name."""
 _COMMANDS: Final = ("bash", "task_output", "task_stop")
+_TASKS: Final = tuple(name for name in TOOL_NAMES if name.startswith("Task"))
+_DISPATCHES: Final = frozenset({"task", "agent"})
 _QUESTIONS: Final = frozenset({"askuserquestion", "askuser", "ask_user"})
 
 
@@ -59,5 +61,7 @@ def _meant(name: str) -> tuple[str, ...]:
         return (name if "__" in name.removeprefix(PREFIX) else f"{name}__*",)
     if name.lower() in _QUESTIONS:
         return ("question",)
+    if name.lower() in _DISPATCHES:
+        return _TASKS
     found = (name,) if name in TOOL_NAMES else refused((name,)).tools
     return _COMMANDS if found == ("bash",) else found
