@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from kova_auto.core.errors import ConfigError
 
 FENCE: Final = "---"
-MAX_FRONT_CHARS: Final = 64 * 1024
+MAX_FRONT_CHARS: Final = 16 * 1024
 MAX_WHOLE_CHARS: Final = 128 * 1024
 QUOTE: Final = "put the value in quotes"
 

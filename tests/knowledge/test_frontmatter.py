@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kova_auto.core.errors import ConfigError
 from kova_auto.knowledge.frontmatter import MAX_FRONT_CHARS, MAX_WHOLE_CHARS, Matter, split, split_mended, whole
@@ -79,7 +81,7 @@ def test_front_matter_may_be_empty_and_the_body_too() -> None:
         ("---\nname: a\x07b\n---\n", "SKILL.md:2: wanted text, found the character 0x0007"),
         ("---\na: " + "[" * 300 + "]" * 300 + "\n---\n", "SKILL.md:2: wanted at most 2000 values, 8 deep"),
         ("---\n" + "- a\n" * 2_100 + "---\n", "wanted at most 2000 values, 8 deep"),
-        ("---\na: " + "x" * MAX_FRONT_CHARS + "\n---\n", "SKILL.md:1: wanted front matter of at most 65536 characters"),
+        ("---\na: " + "x" * MAX_FRONT_CHARS + "\n---\n", "SKILL.md:1: wanted front matter of at most 16384 characters"),
         ("---\na: b\n---x\n", "ends the front matter, found none"),
         ("---\na: 1\n%TAG x\n---\n", "SKILL.md:"),
     ],
@@ -157,3 +159,48 @@ def test_what_is_no_such_file_is_named_with_its_line(text: str, sentence: str) -
         whole(text, path="a.yml")
 
     assert sentence in str(raised.value)
+
+
+FRAGMENTS = st.lists(
+    st.sampled_from(
+        [
+            *"abz:-#'\"[]{}&*!|>%@`,?~\t \n\r\\0",
+            "---\n",
+            "name: ",
+            "- ",
+            ": ",
+            "\n  ",
+            "<<: ",
+            "!!x ",
+            "\x85",
+            "\u2028",
+            "\ud800",
+        ]
+    ),
+    max_size=40,
+).map("".join)
+
+
+def line_of_error(text: str) -> int | None:
+    """Return where reading fails; None where it does not."""
+    try:
+        split(text, path="x")
+    except ConfigError as exc:
+        return exc.line
+    return None
+
+
+@given(FRAGMENTS)
+def test_whatever_stands_there_is_read_or_refused_with_a_line(front: str) -> None:
+    text = f"---\n{front}\n---\n"
+    line = line_of_error(text)
+    lines = sum(text.count(end) for end in "\n\r\x85\u2028") + 1
+
+    assert line is None or 1 <= line <= lines
+
+
+@given(FRAGMENTS)
+def test_what_can_be_read_is_read_the_same_where_it_may_be_mended(front: str) -> None:
+    text = f"---\n{front}\n---\n"
+    if line_of_error(text) is None:
+        assert split_mended(text) == (split(text), ())
