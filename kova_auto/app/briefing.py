@@ -28,6 +28,7 @@ from kova_auto.core.mcp.passage import passage
 from kova_auto.core.message import ImagePart, ToolCall
 from kova_auto.core.policy import policy_of_run
 from kova_auto.core.run import RunState
+from kova_auto.core.skills.skill import FOLDERS
 from kova_auto.engine.conversation import conversation
 from kova_auto.engine.scene import rests_of
 from kova_auto.knowledge.instructions import own_instructions
@@ -46,8 +47,8 @@ from kova_auto.tools.sight import Sight
 
 _JOB: Final = "job"
 """Of `[context] memory`: what the job's earlier runs reported."""
-_IN_WORKSPACE: Final = (BENEATH[0], *NAMES)
-"""What lies directly in a workspace that has a memory, or instructions."""
+_IN_WORKSPACE: Final = tuple(dict.fromkeys((BENEATH[0], *NAMES, *(parts[0] for parts in FOLDERS))))
+"""What lies directly in a workspace that has a memory, instructions, or skills."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +133,7 @@ class Briefings:
         )
 
     def _are_missing(self, ground: Ground) -> bool:
-        if not self.roots.lacks(_IN_WORKSPACE, ground):
-            return False
-        return all(map(is_missing, self._own)) and self.skills.are_missing(ground)
+        return self.roots.lacks(_IN_WORKSPACE, ground) and all(map(is_missing, (*self._own, *self.skills.own)))
 
     @property
     def _own(self) -> tuple[str, ...]:

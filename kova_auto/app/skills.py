@@ -21,12 +21,9 @@ from kova_auto.core.skills.skill import FILES, FOLDERS, MOST_BYTES, Layer, Skill
 from kova_auto.knowledge.plugins import read_plugins
 from kova_auto.knowledge.skills import parse_skill, plugin_skills, user_skills
 from kova_auto.settings.model import Settings
-from kova_auto.tools.boundary import is_missing
 from kova_auto.tools.roots import Ground, Roots
 from kova_auto.tools.skills import text_of, workspace_skills
 
-IN_WORKSPACE: Final = tuple(parts[0] for parts in FOLDERS)
-"""What lies directly in a workspace that has skills."""
 _NOBODY: Final = RunId("skills")
 
 
@@ -65,10 +62,11 @@ class Skills:
             return NOTHING
         return listed(self.shelf(ground), wanted)
 
-    def are_missing(self, ground: Ground) -> bool:
-        """Say whether there can be no skills at all; quickly."""
-        own = (str(self.home.joinpath(*parts)) for parts in FOLDERS)
-        return not self.extra and self.roots.lacks(IN_WORKSPACE, ground) and all(map(is_missing, own))
+    @property
+    def own(self) -> tuple[str, ...]:
+        """Return where skills lie, if there are any, besides those of a workspace."""
+        users = (str(self.home.joinpath(*parts)) for parts in FOLDERS)
+        return (*users, *(str(folder) for _, folder in self.extra))
 
     def _files(self, ground: Ground) -> Iterator[SkillFile | str]:
         yield from workspace_skills(self.roots, ground)

@@ -67,8 +67,9 @@ def listed(shelf: Shelf, wanted: Sequence[str] | None) -> Briefing:
         return Briefing(lacks=f"context.skills: {why}")
     skills = wanted_of(shelf, wanted)
     problems = tuple(_problems(shelf, skills, is_named=wanted is not None))
+    notices = () if wanted is not None else shelf.notices
     if not skills:
-        return Briefing(sources=problems) if problems else NOTHING
+        return Briefing(sources=problems, remarks=notices) if problems or notices else NOTHING
     lines = _lines(skills)
     left = skills[len(lines) :]
     named = ", ".join(skill.name for skill in left[:_MOST_NAMED]) + (", ..." if len(left) > _MOST_NAMED else "")
@@ -82,7 +83,7 @@ def listed(shelf: Shelf, wanted: Sequence[str] | None) -> Briefing:
     return Briefing(
         skills=text,
         sources=(*shown, *problems),
-        remarks=remarks,
+        remarks=(*notices, *remarks),
         offers=tuple(skill.offered for skill in skills),
     )
 
@@ -117,4 +118,3 @@ def _problems(shelf: Shelf, skills: Sequence[Skill], *, is_named: bool) -> Itera
     if not is_named:
         for one in shelf.broken:
             yield Source(kind=SourceKind.SKILL, name=one.file.shown, problem=one.error.problems[0].message)
-        yield from (Source(kind=SourceKind.SKILL, name="others", problem=notice) for notice in shelf.notices)

@@ -84,7 +84,7 @@ def test_a_broken_one_that_nobody_named_is_said_and_the_others_are_shown() -> No
 
     assert brief.notices == (
         "[skill .kova/skills/bad/SKILL.md is not shown: is no YAML]",
-        "[skill others is not shown: .agents/skills is not read]",
+        "[.agents/skills is not read]",
     )
     assert [one.name for one in brief.offers] == ["notes"]
     assert listed(shelf, ["notes"]).notices == ()
