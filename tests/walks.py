@@ -19,6 +19,8 @@ from kova_auto.core.event import (
     CheckResult,
     ChecksFinished,
     ChecksStarted,
+    ChildFinished,
+    ChildrenStopped,
     ClockMoved,
     CompactionFailed,
     CompactionStarted,
@@ -28,6 +30,7 @@ from kova_auto.core.event import (
     DeliveryRequeued,
     DeliveryStarted,
     Event,
+    FamilyCounted,
     ModeEntered,
     ModelCallFailed,
     ModelCallStarted,
@@ -42,7 +45,7 @@ from kova_auto.core.event import (
     WritePlanned,
 )
 from kova_auto.core.fault import Fault
-from kova_auto.core.ids import CallId, RunId, blob_hash
+from kova_auto.core.ids import CallId, RunId, blob_hash, child_run_id
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import FileChange, ResultStatus, TextPart, ToolResult, Usage, told
 from kova_auto.core.owed import Owed
@@ -98,6 +101,7 @@ def candidates(state: RunState, now: datetime) -> Iterator[Event]:
     yield from _about_turn(state, now)
     for call_id in state.open_calls:
         yield from _about_call(call_id, now)
+    yield from _about_family(state, now)
     for owed in state.deliveries.values():
         yield from _about_delivery(owed, now)
     yield from _about_end(state, now)
@@ -107,6 +111,7 @@ def _about_model(state: RunState, now: datetime) -> Iterator[Event]:
     iteration = state.iteration + 1
     yield ModelCallStarted(at=now, iteration=iteration, model="test/model", request_hash="hash")
     yield replied(iteration, says("Let me see.", call("read", path="a"), call("bash", command="ls")), when=now)
+    yield replied(iteration, says("They look.", call("Task", agent="explorer", task="look")), when=now)
     yield replied(iteration, says("That is all.", cost_usd=None), when=now)
     yield ModelCallFailed(
         at=now,
@@ -168,6 +173,26 @@ def _about_call(call_id: CallId, now: datetime) -> Iterator[Event]:
         yield CallFinished(at=now, call_id=call_id, result=told(status, "so\0it was"))
     entering = ToolResult(status=ResultStatus.OK, parts=(), enters=Mode.PLAN, plan="First, look.", criteria=("it is",))
     yield CallFinished(at=now, call_id=call_id, result=entering)
+
+
+def _about_family(state: RunState, now: datetime) -> Iterator[Event]:
+    for call_id in state.open_calls:
+        run_id = child_run_id(state.run_id, call_id)
+        result = told(ResultStatus.OK, "dispatched").model_copy(update={"child": run_id})
+        yield CallFinished(at=now, call_id=call_id, result=result)
+    for child in state.children.values():
+        yield ChildFinished(
+            at=now,
+            call_id=child.call_id,
+            run_id=child.run_id,
+            outcome=Outcome.DONE,
+            report="So\0it is.",
+            usage=Usage(input_tokens=10, output_tokens=3, cost_usd=0.002),
+            ran_s=2.0,
+            tainted_by="the web page https://example.org",
+        )
+    yield ChildrenStopped(at=now, call_ids=tuple(state.children), reason="enough")
+    yield FamilyCounted(at=now, tokens=100, cost_usd=0.01, members=2)
 
 
 def _about_delivery(owed: Owed, now: datetime) -> Iterator[Event]:

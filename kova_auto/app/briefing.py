@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -24,11 +24,14 @@ from kova_auto.core.context.mentions import mentions
 from kova_auto.core.context.recall import recalled, recounted
 from kova_auto.core.errors import UnknownRunError
 from kova_auto.core.ids import CallId, RunId
+from kova_auto.core.job import Job
 from kova_auto.core.mcp.passage import passage
 from kova_auto.core.message import ImagePart, ToolCall
 from kova_auto.core.policy import policy_of_run
 from kova_auto.core.run import RunState
 from kova_auto.core.skills.skill import FOLDERS
+from kova_auto.core.subagents.introducing import introduced
+from kova_auto.core.subagents.roster import Roster
 from kova_auto.engine.conversation import conversation
 from kova_auto.engine.scene import rests_of
 from kova_auto.knowledge.instructions import own_instructions
@@ -64,6 +67,7 @@ class Briefings:
         skills: Finds those that there are.
         redact: Takes the secrets that are known out of text, before any of it is cut.
         mcp: Knows the servers that lend a run tools.
+        roster: Knows the subagents that runs of a job may dispatch in a workspace.
     """
 
     roots: Roots
@@ -74,6 +78,7 @@ class Briefings:
     skills: Skills
     redact: Callable[[str], str]
     mcp: McpServers
+    roster: Callable[[Job, str], Awaitable[Roster]]
 
     async def of(self, state: RunState) -> Briefing:
         """Return what a run is shown besides its prompt, as everything is now."""
@@ -84,7 +89,7 @@ class Briefings:
             notes = await self._notes(state, ground)
         finally:
             self.roots.release(ground.run_id)
-        said = notes.plus(await self._told(state)).plus(await self._servers(state))
+        said = notes.plus(await self._told(state)).plus(await self._servers(state)).plus(await self._agents(state))
         return said.plus(files).plus(await self._said_before(state))
 
     async def _servers(self, state: RunState) -> Briefing:
@@ -94,6 +99,12 @@ class Briefings:
         lacks = await aside(lambda: list(self.mcp.lacks(state.job)))
         chosen = await aside(lambda: self.mcp.chosen(state.job))
         return Briefing(servers=passage(chosen.servers), lacks="; ".join(lacks))
+
+    async def _agents(self, state: RunState) -> Briefing:
+        """Return whom the run may dispatch; a name that means nobody keeps it from beginning."""
+        if not state.job.agents.allow:
+            return NOTHING
+        return introduced(await self.roster(state.job, state.request.workspace))
 
     async def _told(self, state: RunState) -> Briefing:
         """Return what earlier runs of the job reported, where it wants to know."""

@@ -16,6 +16,7 @@ from kova_auto.app.permissions import permissions_of
 from kova_auto.app.places import places_of
 from kova_auto.app.skills import ground_of, skills_of
 from kova_auto.app.specimens import plain_arguments, specimens
+from kova_auto.app.subagents import Nobody, Rosters, rosters_of
 from kova_auto.app.tooling import tooling_of
 from kova_auto.app.vault import Vault
 from kova_auto.core.approval.adjudicate import UNAGREED, adjudicate
@@ -89,7 +90,13 @@ class Explainer:
     remembered: Standing
     home: str
     now: datetime
+    rosters: Rosters
     skills: tuple[OfferedSkill, ...] = ()
+
+    async def agents(self) -> tuple[str, ...]:
+        """Return the names of the subagents that runs of the job may dispatch."""
+        roster = await self.rosters.roster(self.job, self.job.workspace)
+        return tuple(offered.name for offered in roster.available)
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """Return every tool there is, whatever the job's mode."""
@@ -118,8 +125,9 @@ class Explainer:
     async def survey(self, tainted_by: str = "") -> tuple[Specimen, ...]:
         """Explain a call of every tool for each way in which it may be judged under this policy."""
         found: dict[tuple[object, ...], Specimen] = {}
+        agents = await self.agents() if self.job.agents.allow else ()
         for spec in self.specs():
-            for shown, made_up in specimens(spec, self.policy, self.home):
+            for shown, made_up in specimens(spec, self.policy, self.home, agents):
                 args = {**made_up, "name": self.skills[0].name} if spec.name == USE_SKILL else made_up
                 told = await self.explain(spec.name, args, tainted_by)
                 alike = (spec.name, told.verdict.rule, *((path.zone, path.writes) for path in told.paths))
@@ -195,14 +203,18 @@ async def explaining(
         ConfigError: There is no place for what confinement is proven with.
     """
     places, nothing = places_of(settings, environ), _Nothing()
-    plugins = agents_of(settings, environ).plugins
-    tooling = tooling_of(places, environ, Vault(settings, environ), nothing, nothing, plugins)
+    agents = agents_of(settings, environ)
+    rosters = rosters_of(agents.definitions)
+    tooling = tooling_of(
+        places, environ, Vault(settings, environ), nothing, nothing, nursery=Nobody(rosters), plugins=agents.plugins
+    )
     try:
         permissions = permissions_of(settings, environ, tooling.servers.exempt)
         standing = await asyncio.to_thread(permissions.of_job, job)
         policy = policy_of(job, level, user=standing.user, remembered=standing.remembered)
         offers = await asyncio.to_thread(_offers, settings, environ, job)
-        yield Explainer(tooling.toolbox, job, policy, standing.user, standing.remembered, str(places.home), now, offers)
+        user, remembered = standing.user, standing.remembered
+        yield Explainer(tooling.toolbox, job, policy, user, remembered, str(places.home), now, rosters, offers)
     finally:
         await tooling.close()
 

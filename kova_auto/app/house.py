@@ -32,6 +32,7 @@ from kova_auto.app.places import HousePlaces, places_of
 from kova_auto.app.post import Post
 from kova_auto.app.skills import Skills
 from kova_auto.app.staging import Copies
+from kova_auto.app.subagents import Bounds, Children, rosters_of
 from kova_auto.app.tooling import Tooling, tooling_of, unproven
 from kova_auto.app.vault import Vault
 from kova_auto.clock import SystemClock
@@ -123,24 +124,30 @@ async def _opened(settings: Settings, environ: Mapping[str, str], vault: Vault) 
 
 def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, store: Store, clock: SteadyClock) -> House:
     places, exchange, bells = places_of(settings, environ), GuardedExchange(), Bells()
-    agents = agents_of(settings, environ)
-    tooling = tooling_of(places, environ, vault, store.journal, exchange, agents.plugins)
     providers, endpoints = Providers(settings.providers, vault), Endpoints(settings, vault, clock)
+    pinning = Pinning(providers, Discovery(providers, clock) if settings.discover else nobody)
+    agents = agents_of(settings, environ)
+    rosters, bounds = rosters_of(agents.definitions), _bounds(settings)
+    children = Children(store.journal, store.views, clock, bells, pinning, rosters, bounds)
+    tooling = tooling_of(places, environ, vault, store.journal, exchange, nursery=children, plugins=agents.plugins)
     models, copies = Models(providers, settings.weights_dir), Copies(places.work, str(places.data), _held(places))
-    worker = f"{socket.gethostname()}:{os.getpid()}"
     attempts = _attempts(settings, store, vault, endpoints, exchange=exchange, bells=bells, clock=clock)
-    courier = Courier(attempts, store.views, worker)
-    server = Discovery(providers, clock) if settings.discover else nobody
+    courier = Courier(attempts, store.views, _worker())
     past = Past(store.journal, store.views, _zones(settings))
     permissions = permissions_of(settings, environ, tooling.servers.exempt)
-    pinning, loader = Pinning(providers, server), _loader(settings, vault)
+    loader = _loader(settings, vault)
     opening = Opening(clock, pinning, past, copies, permissions, loader, vault.learn)
     skills = Skills(tooling.roots, places.home, agents.plugins.skills)
-    memory = global_memory(places.home).resolve()
-    shown = past, places.home, memory, skills, vault.redact, tooling.servers
-    briefings = Briefings(tooling.roots, tooling.lister, *shown)
+    briefings = _briefings(tooling, past, places, vault, children, skills)
     world = _world(
-        store, vault, tooling, clock=clock, models=models, opening=opening, briefings=briefings, worker=worker
+        store,
+        vault,
+        tooling,
+        clock=clock,
+        models=models,
+        opening=opening,
+        briefings=briefings,
+        children=children,
     )
     engine = Engine(world, bells)
     files: list[JobBook] = []
@@ -193,6 +200,32 @@ def _attempts(
     )
 
 
+def _bounds(settings: Settings) -> Bounds:
+    said = settings.agents
+    return Bounds(max_concurrent=said.max_concurrent, max_depth=said.max_depth, max_turns=said.max_turns)
+
+
+def _briefings(
+    tooling: Tooling, past: Past, places: HousePlaces, vault: Vault, children: Children, skills: Skills
+) -> Briefings:
+    return Briefings(
+        tooling.roots,
+        tooling.lister,
+        past,
+        places.home,
+        global_memory(places.home).resolve(),
+        skills,
+        vault.redact,
+        tooling.servers,
+        children.rosters.roster,
+    )
+
+
+def _worker() -> str:
+    """Return the name of this process in leases."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
 def _world(
     store: Store,
     vault: Vault,
@@ -202,7 +235,7 @@ def _world(
     models: Models,
     opening: Opening,
     briefings: Briefings,
-    worker: str,
+    children: Children,
 ) -> World:
     return World(
         clock=clock,
@@ -220,7 +253,8 @@ def _world(
         prepare=opening.copies.prepare,
         brief=briefings.of,
         tidy=opening.copies.tidy,
-        worker=worker,
+        stop=children.stop,
+        worker=_worker(),
         system=f"{platform.system()} {platform.machine()}",
     )
 

@@ -78,7 +78,9 @@ class Models:
         provider, _, model = name.partition("/")
         pin = Pin(provider, model, scripted=request.scripted)
         if pin.scripted:
-            return open_model(pin, {}, job.script_text, job.script or job.path)
+            by = request.child_of
+            subagent = (by.agent, job.prompt) if by else None
+            return open_model(pin, {}, job.script_text, job.script or job.path, subagent=subagent)
         if provider in self._open and self._open[provider].key_refused:  # It may have been changed since.
             self._left.append(self._open.pop(provider))
         if provider not in self._open:

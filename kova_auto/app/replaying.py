@@ -13,6 +13,7 @@ from kova_auto.app.discovery import nobody
 from kova_auto.app.models import Models, Providers
 from kova_auto.app.pinning import Pinning
 from kova_auto.app.places import places_of
+from kova_auto.app.subagents import Nobody, rosters_of
 from kova_auto.app.tooling import tooling_of
 from kova_auto.app.vault import Vault
 from kova_auto.clock import SystemClock
@@ -28,7 +29,8 @@ from kova_auto.core.scripted import SCRIPTED
 from kova_auto.core.state import RunState
 from kova_auto.core.tool import CallFacts
 from kova_auto.engine.conversation import conversation, images_of
-from kova_auto.engine.replaying import Lines, PlayClock, Replaying, began_at
+from kova_auto.engine.playing import Lines, PlayClock, began_at
+from kova_auto.engine.replaying import Replaying
 from kova_auto.engine.world import Enquiry, Senses
 from kova_auto.llm.script import scripted_name
 from kova_auto.net.exchange import GuardedExchange
@@ -97,8 +99,11 @@ class Player:
             tape = replace(tape, recording=tape.recording.asking(request))
         models = Models(providers, self.settings.weights_dir)
         places = places_of(self.settings, self.environ)
-        plugins = agents_of(self.settings, self.environ).plugins
-        tooling = tooling_of(places, self.environ, self.vault, tape, GuardedExchange(), plugins)
+        agents = agents_of(self.settings, self.environ)
+        dispatches = Nobody(rosters_of(agents.definitions))
+        tooling = tooling_of(
+            places, self.environ, self.vault, tape, GuardedExchange(), nursery=dispatches, plugins=agents.plugins
+        )
         try:
             return await self._replaying(tape, tooling.toolbox, None if model is None else models.of).replay()
         finally:

@@ -20,7 +20,7 @@ from kova_auto.core.owed import OPEN, PUT_OFF
 from kova_auto.core.state import Execution, RunState
 from kova_auto.core.view import RunRow
 from kova_auto.engine.backends.embedded import Embedded
-from kova_auto.engine.bells import Ear, heard
+from kova_auto.engine.bells import Ear
 from kova_auto.engine.dispatch import Advance, Advanced
 from kova_auto.scheduling.alarm import AlarmClock, relay
 from kova_auto.scheduling.book import JobBook
@@ -188,40 +188,6 @@ async def _drain(house: House, loops: list[asyncio.Task[None]], drain: timedelta
 
 async def _ended(loops: list[asyncio.Task[None]]) -> None:
     await asyncio.gather(*loops, return_exceptions=True)
-
-
-async def drive_one(house: House, run_id: RunId, stop: asyncio.Event) -> Advanced:
-    """Advance one run until it has finished, rests for a person, or `stop` is set; leave every other run alone.
-
-    It rests too where another run has its workspace, and nobody but this process could bring that to its end.
-    """
-    with house.bells.hung(Ear.WORK) as bell:
-        while True:
-            advanced = await house.engine.advance(run_id)
-            if stop.is_set() or advanced is Advanced.DONE:
-                return advanced
-            row = await _row(house, run_id) if advanced is Advanced.SUSPENDED else None
-            if row is None:  # The bell that this very try has rung is no reason to try again.
-                await _wait(stop, AGAIN_S)
-                continue
-            if row.execution is Execution.SUSPENDED or (row.waits_for and house.settings.database == "sqlite"):
-                return advanced  # Nobody else works on this database, so that no waiting would end.
-            wait_s = (row.wake_at - house.clock.now()).total_seconds() if row.wake_at else AGAIN_S
-            await heard(bell, min(max(wait_s, SHORTEST_NAP_S), LONGEST_NAP_S))
-
-
-async def _row(house: House, run_id: RunId) -> RunRow | None:
-    try:
-        return await house.store.views.run(run_id)
-    except JournalBusyError as exc:
-        LOG.warning("run %s waits: %s", run_id, exc)
-        return None
-
-
-async def _wait(stop: asyncio.Event, at_most_s: float) -> None:
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(at_most_s):
-            await stop.wait()
 
 
 async def deliver_one(house: House, run_id: RunId, *, patience: timedelta) -> None:

@@ -5,7 +5,7 @@ What is made up fits the tool's schema as far as that says what fits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
@@ -31,7 +31,7 @@ def plain_arguments(spec: ToolSpec, text: str) -> Arguments | None:
     return None if main is None else {**_sampled(schema), main: text}
 
 
-def specimens(spec: ToolSpec, policy: Policy, home: str) -> Iterator[tuple[str, Arguments]]:
+def specimens(spec: ToolSpec, policy: Policy, home: str, agents: Sequence[str] = ()) -> Iterator[tuple[str, Arguments]]:
     """Yield arguments for a tool, at least once: for each place, command or host that may be judged apart.
 
     Each with the text of the one that matters; empty where none does.
@@ -43,6 +43,7 @@ def specimens(spec: ToolSpec, policy: Policy, home: str) -> Iterator[tuple[str, 
         ("file_path", _paths(policy, home)),
         ("path", _paths(policy, home)),
         ("scope", _choices(known.get("scope", {}))),
+        ("agent", iter(agents)),
     ):
         if name in known:
             yield from ((text, {**sample, name: text}) for text in texts)

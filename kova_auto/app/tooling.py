@@ -19,6 +19,7 @@ from kova_auto.core.errors import ConfigError
 from kova_auto.core.goal.contract import named_by
 from kova_auto.core.job import Job
 from kova_auto.core.net.http import Exchange
+from kova_auto.core.nursery import Nursery
 from kova_auto.core.secret import SecretRef
 from kova_auto.engine.world import Blobs
 from kova_auto.knowledge.plugins import Plugins
@@ -50,8 +51,10 @@ from kova_auto.tools.sandbox.plan import Policy as Proof
 from kova_auto.tools.sandbox.seatbelt import find_seatbelt
 from kova_auto.tools.sandbox.select import Sandbox, find_bwrap
 from kova_auto.tools.search import own_engine, ripgrep
+from kova_auto.tools.subagents import AwaitTool, DispatchTool, EndTool, SurveyTool
 from kova_auto.tools.tasks import TaskOutputTool, TaskStopTool
 from kova_auto.tools.todo import TodoTool
+from kova_auto.tools.tool import Tool
 from kova_auto.tools.toolbox import LocalToolbox
 from kova_auto.tools.use_skill import UseSkillTool
 from kova_auto.tools.verifying import Verifier
@@ -138,6 +141,8 @@ def _hidden(places: HousePlaces) -> tuple[Path, ...]:
 
 
 def _host(places: HousePlaces, environ: Mapping[str, str], vault: Vault) -> Host:
+    """Return what commands run on."""
+
     def secret(reference: SecretRef) -> str:
         return vault.value(reference)
 
@@ -159,6 +164,8 @@ def tooling_of(
     vault: Vault,
     journal: Blobs,
     exchange: Exchange,
+    *,
+    nursery: Nursery,
     plugins: Plugins | None = None,
 ) -> Tooling:
     """Build the tools, in the order in which the model is told of them; plugins lend them MCP servers."""
@@ -168,7 +175,7 @@ def tooling_of(
     pool = Pool(servers.launch, commands.dirs, Cache(places.work / "mcp"), dialled)
     shelf = shelf_of(places, roots)
     lister = Lister(roots, shutil.which("git"))
-    tools = (
+    tools: tuple[Tool, ...] = (
         ReadTool(roots, journal.blob),
         WriteTool(roots),
         EditTool(roots),
@@ -193,6 +200,10 @@ def tooling_of(
         ProposeCriteriaTool(),
         CompleteTool(Verifier(commands)),
         BlockedTool(),
+        DispatchTool(nursery),
+        AwaitTool(),
+        SurveyTool(nursery),
+        EndTool(nursery),
     )
     toolbox = LocalToolbox(tools, redact=vault.redact, holds_secret=vault.holds, settles=(roots,))
     checks = CommandChecks(commands, vault.redact)

@@ -237,7 +237,7 @@ def summary(state: RunState, ink: Ink) -> Iterator[str]:
         f"{state.ran_s:.1f} s",
         count(len(state.replies) - state.first_reply, "iteration"),
         count(len(attempt), "call") + (f" ({len(denied)} refused)" if denied else ""),
-        ink(SCRIPTED, YELLOW) if state.request.scripted else spell_usage(state.usage),
+        ink(SCRIPTED, YELLOW) if state.request.scripted else spell_usage(state.used_in_all),
     ]
     yield " · ".join(parts)
 

@@ -160,7 +160,7 @@ def _facts(state: RunState, row: RunRow, zone: ZoneInfo) -> Iterator[tuple[str, 
     )
     yield from ((label, when(instant, zone)) for label, instant in instants if instant)
     yield "took", f"{state.ran_s:.1f} s, attempt {row.attempt}, {count(row.iterations, 'iteration')}"
-    yield "used", spell_usage(state.usage)
+    yield "used", spell_usage(state.used_in_all)
     for attempt in attempts_of(state):
         again = when(attempt.not_before or attempt.at, zone)
         yield f"attempt {attempt.number}", f"{again}, {_why(attempt)}"

@@ -62,7 +62,7 @@ class Through:
         await self.catch_up(is_shown=True)
         if house is None:
             return await self._reach(self._sees(self._is_at_rest), self._cancel())
-        from kova_auto.app.serving import drive_one
+        from kova_auto.app.driving import drive_one
 
         return await self._reach(drive_one(house, self.run_id, self._stop), self._cancel())
 

@@ -45,13 +45,13 @@ def next_call(state: RunState, pin: ModelPin, besides: int = 0) -> Room | Reache
         pin: The model.
         besides: Tokens that it is told in this one request alone.
     """
-    limits, attempt = state.job.limits, state.charged
+    limits = state.job.limits
     if len(state.replies) - state.first_reply >= limits.iterations:
         return _over(f"limits.iterations = {limits.iterations} is reached")
-    used = sum(spent.usage.counted for spent in attempt)
+    used = tokens_used(state)
     if used >= limits.tokens:
         return _over(f"{used} tokens were used (limits.tokens = {limits.tokens})")
-    left = limits.tokens - used - next_uncached(state, pin.name) - besides
+    left = (limits.tokens - used) // sharing(state) - next_uncached(state, pin.name) - besides
     if left < SMALLEST_REPLY:
         return _over(f"{used} tokens were used, and the next call would pass limits.tokens = {limits.tokens}")
     bounds = [left] if left < LARGEST_REPLY else []
@@ -86,10 +86,20 @@ def _affordable(state: RunState, pin: ModelPin, besides: int) -> int | Reached |
         return _over(f"{money.limit - money.left:.4f} USD were spent ({money.key} = {money.limit:g})")
     if price is None:
         return None
-    tokens = affordable_tokens(price, money.left, next_input(state) + besides)
+    tokens = affordable_tokens(price, money.left / sharing(state), next_input(state) + besides)
     if tokens is not None and tokens < SMALLEST_REPLY:
         return _over(f"{money.left:.4f} USD are left, and the next call would pass {money.key} = {money.limit:g}")
     return tokens if tokens is not None and tokens < LARGEST_REPLY else None
+
+
+def tokens_used(state: RunState) -> int:
+    """Return what counts against the ceiling in tokens, the other runs of its family included."""
+    return sum(spent.usage.counted for spent in state.charged) + (state.family.tokens if state.family else 0)
+
+
+def sharing(state: RunState) -> int:
+    """Return how many runs share what is left: each may have one reply under way, and none takes what another needs."""
+    return max(state.family.members, 1) if state.family else 1
 
 
 def money_left(state: RunState) -> Money:
@@ -97,7 +107,7 @@ def money_left(state: RunState) -> Money:
 
     A script costs nothing, whatever its job has spent on that day.
     """
-    limits, attempt = state.job.limits, state.charged_usd
+    limits, attempt = state.job.limits, state.charged_usd + (state.family.cost_usd if state.family else 0.0)
     day = attempt + (0.0 if state.request.scripted else state.day_before_usd)
     if limits.cost_usd - attempt <= limits.cost_usd_per_day - day:
         return Money(limits.cost_usd - attempt, "limits.cost_usd", limits.cost_usd)
@@ -118,6 +128,6 @@ def used_up(state: RunState, ran_s: float) -> tuple[float, str]:
     return max(
         (ran_s / limits.timeout.total_seconds(), "its running time"),
         (iterations, "the replies it may have"),
-        (sum(spent.usage.counted for spent in state.charged) / limits.tokens, "the tokens it may use"),
+        (tokens_used(state) / limits.tokens, "the tokens it may use"),
         (1 - money.left / money.limit, "the money it may spend"),
     )

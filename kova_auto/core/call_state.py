@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from kova_auto.core.approval.levels import Decision, Ruling, Verdict
 from kova_auto.core.event import ApprovalDecided, ApprovalRequested, CallStarted, ProcessStarted, WritePlanned
@@ -15,6 +16,7 @@ class CallState:
 
     Attributes:
         judged_seq: Position of the fact that holds the verdict.
+        judged_at: When that was.
         asked_seq: Position of the fact that asks a person.
         in_doubt: It was started and its worker is gone: it may or may not have happened.
     """
@@ -22,6 +24,7 @@ class CallState:
     call: ToolCall
     verdict: Verdict | None = None
     judged_seq: int = 0
+    judged_at: datetime | None = None
     approval: ApprovalRequested | None = None
     asked_seq: int = 0
     decision: ApprovalDecided | None = None

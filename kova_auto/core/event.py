@@ -15,6 +15,8 @@ from pydantic_core import from_json
 
 from kova_auto.core.approval.levels import ApprovalLevel
 from kova_auto.core.call_facts import CallAdjudicated, CallFinished, CallStarted, ProcessStarted, WritePlanned
+from kova_auto.core.child import ChildOf
+from kova_auto.core.child_facts import ChildFinished, ChildrenStopped, FamilyCounted
 from kova_auto.core.consent import ApprovalDecided, ApprovalRequested, Standing
 from kova_auto.core.errors import UnknownEventError
 from kova_auto.core.fact import Fact
@@ -47,6 +49,9 @@ __all__ = [
     "CheckResult",
     "ChecksFinished",
     "ChecksStarted",
+    "ChildFinished",
+    "ChildOf",
+    "ChildrenStopped",
     "ClockMoved",
     "CompactionFailed",
     "CompactionStarted",
@@ -57,6 +62,7 @@ __all__ = [
     "DeliveryStarted",
     "Event",
     "Fact",
+    "FamilyCounted",
     "ModeEntered",
     "ModelCallFailed",
     "ModelCallStarted",
@@ -105,6 +111,7 @@ class RunRequested(Fact):
         remembered: The same of this machine, for this workspace.
         tainted_by: Untrusted text behind what the run was given; empty where there is none.
         continues: The run whose session goes on with this one; None where it begins one.
+        child_of: By whom the run was dispatched; None where no run did.
     """
 
     kind: Literal["run_requested"] = "run_requested"
@@ -128,6 +135,7 @@ class RunRequested(Fact):
     remembered: Standing = Standing()
     tainted_by: str = ""
     continues: RunId | None = None
+    child_of: ChildOf | None = None
 
 
 class RunAcquired(Fact):
@@ -241,6 +249,9 @@ Event = (
     | ProcessStarted
     | WritePlanned
     | CallFinished
+    | ChildFinished
+    | ChildrenStopped
+    | FamilyCounted
     | StopRequested
     | RunFinished
     | RunRetried

@@ -38,6 +38,8 @@ def wants_workspace(state: RunState) -> bool:
 def workspace_wanted(state: RunState) -> str:
     """Return the workspace that a run may change in place; empty where it changes none, or works in its own."""
     request, job = state.request, state.job
+    if request.child_of:
+        return ""  # Its parent has it, or changes nothing there either.
     in_place = request.workspace == job.workspace and job.isolation == "in-place"
     return request.workspace if in_place and may_write(state.heading_for, request.level or job.automation) else ""
 

@@ -40,6 +40,11 @@ def call_id(iteration: int, index: int) -> CallId:
     return CallId(f"{iteration}.{index}")
 
 
+def child_run_id(parent: RunId, call: CallId) -> RunId:
+    """Return the id of the run that a call of `parent` dispatches: made again, it is the same run."""
+    return RunId(f"{parent}~{call}")
+
+
 def iteration_of(call: CallId) -> int:
     """Return the iteration that a call's id names."""
     return int(call.partition(".")[0])

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from kova_auto.core.criterion import CriterionResult
-from kova_auto.core.ids import BlobHash, CallId, blob_hash
+from kova_auto.core.ids import BlobHash, CallId, RunId, blob_hash
 from kova_auto.core.skill_facts import UsedSkill
 from kova_auto.core.stop_reason import StopReason
 from kova_auto.core.value import Json, Value
@@ -92,6 +92,8 @@ class ToolResult(Value):
         judged: What each criterion of the goal came to, for the tool that calls it reached.
         enters: Mode in which the run goes on; empty where that stays as it is.
         skill: Whose instructions it holds, for the tool that loads one.
+        child: The run that the call dispatched.
+        reports: Calls that dispatched the children whose reports it holds.
     """
 
     status: ResultStatus
@@ -108,6 +110,8 @@ class ToolResult(Value):
     judged: tuple[CriterionResult, ...] | None = None
     enters: str = ""
     skill: UsedSkill | None = None
+    child: RunId | None = None
+    reports: tuple[CallId, ...] = ()
 
     @property
     def text(self) -> str:

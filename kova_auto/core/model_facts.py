@@ -8,7 +8,7 @@ from pydantic import AwareDatetime, Field
 
 from kova_auto.core.fact import Fact
 from kova_auto.core.fault import Fault
-from kova_auto.core.ids import BlobHash
+from kova_auto.core.ids import BlobHash, CallId
 from kova_auto.core.message import Message, ModelReply, Part, ToolCall, ToolSpec, Usage
 from kova_auto.core.skill_facts import OfferedSkill
 from kova_auto.core.source import Source
@@ -49,6 +49,7 @@ class ModelCallStarted(Fact):
         asides: What the model is told before this reply, behind everything else.
         hurries: It is told to come to an end.
         repairs: What of its answer is to be put right, `schema` or `checks`; empty where nothing is.
+        reports: Calls that dispatched the children whose reports are among the asides.
     """
 
     kind: Literal["model_call_started"] = "model_call_started"
@@ -59,6 +60,7 @@ class ModelCallStarted(Fact):
     asides: tuple[str, ...] = ()
     hurries: bool = False
     repairs: Literal["", "schema", "checks"] = ""
+    reports: tuple[CallId, ...] = ()
 
 
 class ModelReplied(Fact):

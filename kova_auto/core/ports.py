@@ -17,7 +17,7 @@ from kova_auto.core.message import ModelChunk, ModelRequest, ToolCall, ToolResul
 from kova_auto.core.pausing import Pause
 from kova_auto.core.run import CallState, RunState
 from kova_auto.core.tool import CallFacts, Scene, ToolRun
-from kova_auto.core.view import ApprovalRow, DeliveryRow, DueEndpoint, RunRow, UsageRow
+from kova_auto.core.view import ApprovalRow, DeliveryRow, DueEndpoint, FamilyUse, RunRow, UsageRow
 
 
 class Clock(Protocol):
@@ -157,7 +157,7 @@ class Views(Protocol):
     """Answer questions from the folded tables."""
 
     async def runs(self, *, job: JobName | None = None, unfinished: bool = False, limit: int = 50) -> Sequence[RunRow]:
-        """Return runs, newest first."""
+        """Return the runs that no other has dispatched, newest first."""
 
     async def run(self, run_id: RunId) -> RunRow | None:
         """Return one run's row."""
@@ -184,6 +184,18 @@ class Views(Protocol):
         self, job: JobName | None, since: datetime, until: datetime, *, limit: int = 10_000
     ) -> Sequence[RunRow]:
         """Return the not staged runs that were meant for an instant of a stretch, `until` excluded, oldest first."""
+
+    async def descendants(self, root: RunId) -> Sequence[RunRow]:
+        """Return the runs that a run, its children and so on have dispatched, oldest first."""
+
+    async def family_use(self, root: RunId, besides: RunId, since: datetime | None) -> FamilyUse:
+        """Return what the runs of a family, but one, have used since an instant, and how many have not finished.
+
+        Args:
+            root: The first of the line.
+            besides: The one that is left out.
+            since: None for all that was ever used.
+        """
 
     async def holds(self) -> Sequence[Hold]:
         """Return the runs that have a workspace to themselves."""

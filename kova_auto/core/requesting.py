@@ -16,7 +16,7 @@ from kova_auto.core.job import Outcome
 from kova_auto.core.patience import following
 from kova_auto.core.pin import ModelPin
 from kova_auto.core.run import RunState
-from kova_auto.core.steps import AwaitUntil, CallModel, Compact, Finish, Step
+from kova_auto.core.steps import AwaitUntil, CallModel, Compact, CountFamily, Finish, Step
 
 IN_VAIN = "compaction_ineffective: two compactions in a row made the requests hardly smaller: {fills}"
 
@@ -41,6 +41,8 @@ def next_request(state: RunState, now: datetime) -> Step:
         pin = larger
     if step := _compacting(state, pin, now):
         return step
+    if is_uncounted(state):
+        return CountFamily()
     room = budget.next_call(state, pin)
     if isinstance(room, limits.Reached):
         return _at_ceiling(state, room)
@@ -59,7 +61,17 @@ def _compacting(state: RunState, pin: ModelPin, now: datetime) -> Step | None:
     return _within_budget(state, step) if step.model else step
 
 
+def is_uncounted(state: RunState) -> bool:
+    """Say whether what the rest of a run's family has used is to be counted before a model is asked."""
+    if not (state.request.child_of or state.children):
+        return False
+    newest = state.spent[-1].seq if state.spent else 0
+    return state.counted_seq <= newest or state.counted_seq == 0
+
+
 def _within_budget(state: RunState, step: Compact) -> Step:
+    if is_uncounted(state):
+        return CountFamily()
     pin = next((pin for pin in state.request.pins if pin.name == step.model), state.pin)
     room = budget.next_call(state, pin, INSTRUCTION)
     if isinstance(room, limits.Reached):

@@ -22,6 +22,8 @@ from kova_auto.core.event import (
     ChangesSettled,
     ChecksFinished,
     ChecksStarted,
+    ChildFinished,
+    ChildrenStopped,
     ClockMoved,
     CompactionFailed,
     CompactionStarted,
@@ -31,6 +33,7 @@ from kova_auto.core.event import (
     DeliveryRequeued,
     DeliveryStarted,
     Event,
+    FamilyCounted,
     ModeEntered,
     ModelCallFailed,
     ModelCallStarted,
@@ -48,6 +51,7 @@ from kova_auto.core.holding import no_wait, unsettleable, wants_workspace
 from kova_auto.core.message import ResultStatus
 from kova_auto.core.owed import Cause, for_outcome, for_unreached
 from kova_auto.core.run_calls import about_call
+from kova_auto.core.run_children import about_family, with_told
 from kova_auto.core.run_models import about_model
 from kova_auto.core.run_turns import about_turn
 from kova_auto.core.state import Execution, RunState, Spent, finish, opened, refused, replace
@@ -93,6 +97,7 @@ _BY_OTHERS = (
     DeliveryRequeued,
     RunRetried,
     WorkspaceAwaited,
+    ChildFinished,
 )
 
 
@@ -105,6 +110,10 @@ def _came_of(state: RunState, event: Event) -> bool:
 
 def _timed(state: RunState, event: Event, *, finished: bool) -> tuple[datetime | None, float]:
     """Return when the worker's last fact was, and the running time until then; what others write moves no clock."""
+    if isinstance(event, ChildFinished) and state.last_at and not finished and _is_idle(state):
+        # Whoever waits for its children runs on as long as they do, and rests with them.
+        waited_s = max((event.at - state.last_at).total_seconds(), 0.0)
+        return event.at, state.ran_s + min(waited_s, event.ran_s)
     if finished or isinstance(event, _BY_OTHERS):
         return state.last_at, state.ran_s
     if isinstance(event, RunAcquired) or state.last_at is None:
@@ -112,6 +121,14 @@ def _timed(state: RunState, event: Event, *, finished: bool) -> tuple[datetime |
     if isinstance(event, ClockMoved):
         return event.at, state.ran_s + event.ran_s
     return event.at, state.ran_s + max((event.at - state.last_at).total_seconds(), 0.0)
+
+
+def _is_idle(state: RunState) -> bool:
+    """Say whether nothing of a run's own is under way, and no person is waited for."""
+    if state.calling or state.compacting or state.checking or state.awaited:
+        return False
+    calls = [state.calls[call_id] for call_id in state.open_calls]
+    return not any(call.result is None and (call.started or call.approval) for call in calls)
 
 
 def _apply(state: RunState, event: Event) -> RunState:
@@ -151,6 +168,8 @@ def _apply(state: RunState, event: Event) -> RunState:
             | CallFinished()
         ):
             return about_call(state, event)
+        case ChildFinished() | ChildrenStopped() | FamilyCounted():
+            return about_family(state, event)
         case StopRequested():
             if state.stop:
                 raise refused(state, event, f"it is stopping already ({state.stop.outcome})")
@@ -210,6 +229,8 @@ def _finished(state: RunState, event: RunFinished) -> RunState:
 
 def _unretriable(state: RunState, event: RunRetried) -> str:
     """Return why no further attempt can begin; empty where one can."""
+    if state.request.child_of:
+        return f"it was dispatched by {state.request.child_of.run_id}, and is not tried again without it"
     if event.ended is None:
         return "" if state.finished else "the run has not finished"
     if state.finished:
@@ -246,6 +267,8 @@ def _retried(state: RunState, event: RunRetried) -> RunState:
         deliveries=state.deliveries,
         remembered=state.remembered,
         tainted_by=state.tainted_by,
+        children=with_told(state.children, tuple(state.children)),  # Whoever begins anew is given no report of them.
+        family=state.family,
     )
 
 

@@ -18,9 +18,10 @@ from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus, ToolResult
 from kova_auto.core.owed import for_approval
 from kova_auto.core.repetition import call_key
+from kova_auto.core.run_children import dispatching, with_result
 from kova_auto.core.skill_facts import UsedSkill
 from kova_auto.core.state import RunState, finish, refused
-from kova_auto.core.tool_names import LOOKS
+from kova_auto.core.tool_names import LOOKS, TASK
 
 AboutCall = (
     CallAdjudicated | ApprovalRequested | ApprovalDecided | CallStarted | ProcessStarted | WritePlanned | CallFinished
@@ -34,7 +35,7 @@ def about_call(state: RunState, event: AboutCall) -> RunState:
             call = state.call(event.call_id)
             if call.result or (call.verdict and not state.overtaken(call)):
                 raise refused(state, event, f"call {event.call_id} is settled")
-            return state.changing(event.call_id, verdict=event.verdict, judged_seq=state.seq + 1)
+            return state.changing(event.call_id, verdict=event.verdict, judged_seq=state.seq + 1, judged_at=event.at)
         case ApprovalRequested():
             return _asked(state, event)
         case ApprovalDecided():
@@ -89,7 +90,8 @@ def _started(state: RunState, event: CallStarted) -> RunState:
         raise refused(state, event, f"call {event.call_id} is not permitted")
     if call.result or (call.started and not call.in_doubt):
         raise refused(state, event, f"call {event.call_id} was executed")
-    return state.changing(event.call_id, started=event, in_doubt=False, process=None, planned=())
+    started = state.changing(event.call_id, started=event, in_doubt=False, process=None, planned=())
+    return dispatching(started, call.call) if call.call.tool == TASK else started
 
 
 def _call_finished(state: RunState, event: CallFinished) -> RunState:
@@ -107,6 +109,8 @@ def _call_finished(state: RunState, event: CallFinished) -> RunState:
     if result.status is ResultStatus.DENIED:
         key = call_key(call.call)
         finish(done, denials=state.denials + 1, refused={**state.refused, key: state.refused.get(key, 0) + 1})
+    if call.call.tool == TASK or result.reports:
+        finish(done, children=with_result(state.children, event))
     return finish(
         done,
         seen=seen,

@@ -15,6 +15,7 @@ from kova_auto.core.event import (
 )
 from kova_auto.core.fault import BUSY
 from kova_auto.core.message import Usage
+from kova_auto.core.run_children import with_told
 from kova_auto.core.state import RunState, Spent, finish, refused, replace
 from kova_auto.core.wording import newest
 
@@ -56,7 +57,15 @@ def _asking(state: RunState, event: ModelCallStarted) -> RunState:
         hurried=state.hurried or event.hurries,
         model_calls=state.model_calls + 1,
         repaired=state.repaired | {event.repairs} if event.repairs else state.repaired,
+        children=with_told(state.children, event.reports) if event.reports else state.children,
+        tainted_by=state.tainted_by or _told_taint(state, event),
     )
+
+
+def _told_taint(state: RunState, event: ModelCallStarted) -> str:
+    """Return the untrusted text behind the reports that the model is given; empty where there is none."""
+    told = (state.children[call_id].finished for call_id in event.reports if call_id in state.children)
+    return next((ended.tainted_by for ended in told if ended and ended.tainted_by), "")
 
 
 def _failed(state: RunState, event: ModelCallFailed) -> RunState:

@@ -10,6 +10,7 @@ from datetime import datetime
 from itertools import takewhile
 
 from kova_auto.core.approval.levels import Decision, Ruling
+from kova_auto.core.children.waiting import waits
 from kova_auto.core.event import ApprovalDecided
 from kova_auto.core.ids import CallId
 from kova_auto.core.job import Outcome
@@ -26,7 +27,7 @@ from kova_auto.core.steps import (
     Refuse,
     Step,
 )
-from kova_auto.core.tool_names import ALONE, LOOKS, PLAN_EXIT
+from kova_auto.core.tool_names import ALONE, LOOKS, PLAN_EXIT, TASK_WAIT
 
 NOBODY = "timeout"  # who decides where the time to answer is over
 UNREACHED = "unreachable"  # who decides where nobody could be asked
@@ -87,13 +88,19 @@ def _settle(state: RunState, call: CallState, now: datetime) -> Step:
         return Adjudicate(call.call.id)
     match call.verdict.ruling:
         case Ruling.ALLOW:
-            return Execute(call.call.id)
+            return _allowed(state, call, now)
         case Ruling.DENY if call.verdict.rule == ARGUMENTS:
             return Refuse(call.call.id, call.verdict.reason, ResultStatus.ERROR)
         case Ruling.DENY:
             return Refuse(call.call.id, call.verdict.reason)
         case Ruling.ASK:
             return _asking(state, call, now)
+
+
+def _allowed(state: RunState, call: CallState, now: datetime) -> Step:
+    """Return what executes a call; one that waits for children is executed when they are there."""
+    wait = waits(state, call, now) if call.call.tool == TASK_WAIT and not call.started else None
+    return wait or Execute(call.call.id)
 
 
 def _asking(state: RunState, call: CallState, now: datetime) -> Step:

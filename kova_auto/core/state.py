@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from kova_auto.core.approval.levels import Decision, Mode
 from kova_auto.core.call_state import CallState
+from kova_auto.core.child import ChildState
 from kova_auto.core.consent import Standing
 from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.event import (
@@ -25,6 +26,7 @@ from kova_auto.core.event import (
     ContextAssembled,
     ContextCompacted,
     Event,
+    FamilyCounted,
     ModeEntered,
     ModelCallFailed,
     ModelCallStarted,
@@ -117,6 +119,9 @@ class RunState:
         repaired: What of its answer the model was told to put right.
         holds: It has its workspace to itself, until it has finished.
         awaited: Who has that workspace instead, while this run waits for it.
+        children: Runs that it dispatched, by the call that did, oldest first.
+        family: What the other runs of its family have used, as it was last counted.
+        counted_seq: Position of the fact that says so.
         settled: What became of what it left in a copy or a worktree, once somebody has decided.
     """
 
@@ -172,6 +177,9 @@ class RunState:
     not_before: datetime | None = None
     holds: bool = False
     awaited: WorkspaceAwaited | None = None
+    children: Mapping[CallId, ChildState] = field(default_factory=dict)
+    family: FamilyCounted | None = None
+    counted_seq: int = 0
     settled: ChangesSettled | None = None
     deliveries: Mapping[DeliveryId, Owed] = field(default_factory=dict)
 
@@ -249,9 +257,22 @@ class RunState:
         return tuple(spent for spent in self.spent if spent.attempt >= first)
 
     @property
+    def charged_since(self) -> datetime | None:
+        """Return since when what its family uses counts against the ceilings; None where all of it does."""
+        return next((retried.at for retried in reversed(self.retried) if retried.ended is None), None)
+
+    @property
     def charged_usd(self) -> float:
         """Return what that has cost; what was used at an unknown price counts nothing."""
         return sum(spent.usage.cost_usd or 0.0 for spent in self.charged)
+
+    @property
+    def used_in_all(self) -> Usage:
+        """Return what its models have used, and those of its children that have finished."""
+        used = self.usage
+        for child in self.children.values():
+            used = used.plus(child.finished.usage) if child.finished else used
+        return used
 
     @property
     def unsettled(self) -> CallState | None:

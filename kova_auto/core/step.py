@@ -10,6 +10,7 @@ from datetime import datetime
 from kova_auto.core import limits
 from kova_auto.core.answer import answer_of, goes_on, is_silent, last_text
 from kova_auto.core.approval.levels import Mode
+from kova_auto.core.children.waiting import before_end, running, untold
 from kova_auto.core.closing import asks_reader
 from kova_auto.core.declaring import declared
 from kova_auto.core.event import ModelReplied
@@ -25,6 +26,7 @@ from kova_auto.core.settling import NOBODY, settle_all
 from kova_auto.core.starting import missed_start
 from kova_auto.core.steps import (
     AssembleContext,
+    AwaitChildren,
     AwaitUntil,
     AwaitWorkspace,
     BeginAgain,
@@ -42,13 +44,14 @@ CONTINUATIONS = 3  # of a reply that the output limit cut off
 OUTPUT_LIMIT = "the model's output limit cut its reply off, time and again"
 UNANSWERED = "its answer ends with a question, and nobody was there to answer"
 PLAN_NOT_CARRIED_OUT = "it made a plan, and nobody was there to let it be carried out"
+_ENDING = (StopReason.END, StopReason.TOOL_CALLS)
 PAUSES = 5  # in a row that a provider may ask for
 DEATHS = 5
 
 
 def may_rest(state: RunState) -> bool:
     """Say whether anything is there for which a run could rest; where nothing is, its next step acts at any instant."""
-    if state.finished or state.not_before or state.failure or state.awaited or state.unsummed:
+    if state.finished or state.not_before or state.failure or state.awaited or state.unsummed or state.children:
         return True
     return any(state.calls[call_id].approval for call_id in state.open_calls)
 
@@ -56,6 +59,8 @@ def may_rest(state: RunState) -> bool:
 def next_step(state: RunState, now: datetime) -> Step:
     """Return what the run does next; the first rule that speaks wins."""
     step = _next_step(state, now)
+    if isinstance(step, Finish) and state.children and (first := before_end(state, step)):
+        return first
     if isinstance(step, Finish) and state.deaths < DEATHS:
         again_at = begins_again_at(state, step.outcome, step.fault, now)
         return BeginAgain(step, again_at) if again_at else step
@@ -109,6 +114,8 @@ def _after_calls(state: RunState, now: datetime) -> Step:
     replies = state.replies[state.first_reply :]
     if entering := _entering(state):
         return entering
+    if state.children and replies and not replies[-1].calls and replies[-1].reply.stop in _ENDING and running(state):
+        return AwaitChildren()  # Their reports belong to its answer.
     if state.mode is Mode.PLAN and state.concludes == Outcome.DONE:
         return Finish(Outcome.DONE, state.plan, PLAN_NOT_CARRIED_OUT, partial=state.hurried)
     if replies and (end := _conclude(state, replies)):
@@ -147,6 +154,8 @@ def _conclude(state: RunState, replies: tuple[ModelReplied, ...]) -> Finish | Ru
 
 def _ended(state: RunState, replies: tuple[ModelReplied, ...]) -> Finish | RunChecks | None:
     text = replies[-1].reply.text
+    if state.children and untold(state):
+        return None
     if state.mode is Mode.GOAL:
         end = goal_end(state)
         return held(state, end) if end and end.outcome is Outcome.DONE else end or _silent(replies)

@@ -126,6 +126,19 @@ class RunChecks:
 
 
 @dataclass(frozen=True, slots=True)
+class CountFamily:
+    """Find out what the other runs of the family have used, before a model is asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopChildren:
+    """Ask children to end, because their parent does."""
+
+    call_ids: tuple[CallId, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Finish:
     """End the run."""
 
@@ -172,17 +185,35 @@ class AwaitWorkspace:
 
 
 @dataclass(frozen=True, slots=True)
+class AwaitChildren:
+    """Rest until children have finished, or until the instant."""
+
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Rest:
     """Rest for good: the run has finished."""
 
 
-Resting = AwaitApproval | AwaitUntil | AwaitWorkspace | Rest
+Resting = AwaitApproval | AwaitUntil | AwaitWorkspace | AwaitChildren | Rest
 Ending = Finish | BeginAgain
 Judging = Adjudicate | AskPerson | AnswerForNobody | Refuse | Execute | Recover
-Acting = AssembleContext | CallModel | Compact | Judging | ExecuteTogether | EnterMode | RunChecks | Ending
+Acting = (
+    AssembleContext
+    | CallModel
+    | Compact
+    | Judging
+    | ExecuteTogether
+    | EnterMode
+    | RunChecks
+    | CountFamily
+    | StopChildren
+    | Ending
+)
 Step = Acting | Resting
 
 
 def settles(step: Acting) -> bool:
     """Say whether a step only brings to its end what is there: neither a ceiling nor a wish to stop cuts it off."""
-    return isinstance(step, Refuse | Ending) or (isinstance(step, Recover) and not step.replay)
+    return isinstance(step, Refuse | StopChildren | Ending) or (isinstance(step, Recover) and not step.replay)

@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from kova_auto.core.approval.facts import CallFacts, PathFact, Zone
 from kova_auto.core.approval.levels import Mode
+from kova_auto.core.child import ChildState
 from kova_auto.core.event import ProcessStarted
 from kova_auto.core.goal.pursuit import Pursuit
 from kova_auto.core.ids import BlobHash, CallId, RunId
@@ -49,6 +50,8 @@ class Scene:
         plan_file: Where its plan is; empty where it has none.
         answers: What a person answered to the questions of this call; empty where nobody did.
         tainted_by: Untrusted text that the run has read; empty where it has read none.
+        children: Runs that it has dispatched, by the call that did, oldest first.
+        granted: Tools that it may use; None for all that there are.
         goal: How far the run has come with its goal, for a goal tool; None for any other.
         staged: Nothing is to be written but in the workspace, which is a copy.
         rests: Blobs with what this run's prompt and results had to leave out: no other blob may be read.
@@ -74,6 +77,8 @@ class Scene:
     staged: bool = False
     goal: Pursuit | None = None
     skills: tuple[OfferedSkill, ...] = ()
+    children: Mapping[CallId, ChildState] = field(default_factory=dict)
+    granted: tuple[str, ...] | None = None
 
     @property
     def read_roots(self) -> tuple[str, ...]:

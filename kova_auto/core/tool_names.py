@@ -15,6 +15,11 @@ REPORT_FAILURE: Final = "report_failure"
 GOAL_PROPOSE: Final = "goal_propose_criteria"
 GOAL_COMPLETE: Final = "goal_complete"
 GOAL_BLOCKED: Final = "goal_blocked"
+TASK: Final = "Task"
+TASK_WAIT: Final = "TaskWait"
+TASK_LIST: Final = "TaskList"
+TASK_STOP: Final = "TaskStop"
+TASK_TOOLS: Final = (TASK, TASK_WAIT, TASK_LIST, TASK_STOP)
 GOAL_TOOLS: Final = (GOAL_PROPOSE, GOAL_COMPLETE, GOAL_BLOCKED)
 
 ALONE: Final = frozenset((PLAN_EXIT, WORK_NEEDED, *GOAL_TOOLS))
@@ -30,6 +35,7 @@ TOOL_NAMES: Final = (
     *("todo", "question", "nothing_to_report", REPORT_FAILURE),
     *(PLAN_WRITE, PLAN_EXIT, WORK_NEEDED),
     *GOAL_TOOLS,
+    *TASK_TOOLS,
 )
 
 

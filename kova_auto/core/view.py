@@ -16,7 +16,7 @@ from kova_auto.core.owed import Owed
 from kova_auto.core.retrying import said_ended
 from kova_auto.core.run import Execution, RunState
 from kova_auto.core.step import may_rest, next_step
-from kova_auto.core.steps import AwaitApproval, AwaitUntil, AwaitWorkspace, Rest
+from kova_auto.core.steps import AwaitApproval, AwaitChildren, AwaitUntil, AwaitWorkspace, Rest
 from kova_auto.core.value import Value
 
 EXCERPT = 500
@@ -40,6 +40,10 @@ class RunRow(Value):
         holds: The workspace that it has to itself; empty where it has none.
         waits_for: The run that has its workspace; empty where it waits for none.
         kept: What it left to be applied or discarded, which nobody has done yet; empty where that is nothing.
+        tokens: Of its children, too, once they have finished; so for `cost_usd`.
+        parent: The run that dispatched it; empty where none did.
+        root: The first of its line; empty where no run dispatched it.
+        agent: The definition that it is of; empty where no run dispatched it.
     """
 
     run_id: RunId
@@ -75,6 +79,23 @@ class RunRow(Value):
     holds: str
     waits_for: str
     kept: str
+    parent: str
+    root: str
+    agent: str
+
+
+class FamilyUse(Value):
+    """Say what the other runs of a family have used.
+
+    Attributes:
+        tokens: That count against `limits.tokens`.
+        cost_usd: As far as prices are known.
+        members: Runs of the family that have not finished, all of them.
+    """
+
+    tokens: int
+    cost_usd: float
+    members: int
 
 
 class UsageRow(Value):
@@ -183,8 +204,8 @@ def run_columns(state: RunState) -> dict[str, Any]:
         "calls": len(state.calls),
         "denied": results.count(ResultStatus.DENIED),
         "unknown": results.count(ResultStatus.UNKNOWN),
-        "tokens": state.usage.tokens,
-        "cost_usd": state.usage.cost_usd,
+        "tokens": state.used_in_all.tokens,
+        "cost_usd": state.used_in_all.cost_usd,
         "answer_excerpt": _line(finished.answer[:EXCERPT]) if finished else "",
         "answer_hash": finished.answer_hash if finished else "",
         "wake_at": wake_at,
@@ -194,6 +215,9 @@ def run_columns(state: RunState) -> dict[str, Any]:
         "holds": workspace_held(state),
         "waits_for": state.awaited.holder if state.awaited else "",
         "kept": _line(finished.kept) if finished and not state.settled else "",
+        "parent": request.child_of.run_id if request.child_of else "",
+        "root": request.child_of.root if request.child_of else "",
+        "agent": request.child_of.agent if request.child_of else "",
     }
 
 
@@ -232,7 +256,7 @@ def _waiting(state: RunState) -> tuple[datetime | None, bool]:
     match next_step(state, state.last_at or state.request.at):
         case AwaitApproval(until=until):
             return until, True
-        case AwaitUntil(until=until):
+        case AwaitUntil(until=until) | AwaitChildren(until=until):
             return until, True
         case AwaitWorkspace() | Rest():
             return None, True

@@ -39,6 +39,7 @@ async def call_model(step: CallModel, state: RunState, senses: Senses) -> Entrie
             asides=texts,
             hurries=aside.hurries,
             repairs=aside.repairs,
+            reports=aside.reports,
         )
     )
     heard = Heard()

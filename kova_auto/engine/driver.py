@@ -21,6 +21,7 @@ from kova_auto.core.steps import (
     AnswerForNobody,
     AssembleContext,
     AwaitApproval,
+    AwaitChildren,
     AwaitUntil,
     AwaitWorkspace,
     BeginAgain,
@@ -117,7 +118,7 @@ def _rested(step: Resting) -> Advanced:
     match step:
         case Rest():
             return Advanced.DONE
-        case AwaitApproval() | AwaitUntil() | AwaitWorkspace():
+        case AwaitApproval() | AwaitUntil() | AwaitWorkspace() | AwaitChildren():
             return Advanced.SUSPENDED
 
 

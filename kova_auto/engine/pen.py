@@ -97,6 +97,8 @@ class Pen:
         if held:
             await self._insist(held)
             self._bells.told(self.state.run_id)
+            if self.state.finished and (by := self.state.request.child_of):
+                self._bells.asked(by.run_id)  # It was told in the same moment.
 
     async def _take(self, taking: Taking, entries: Sequence[Entry]) -> None:
         """Take the run with its first facts; where somebody else was there meanwhile, these are found out anew."""

@@ -47,6 +47,7 @@ from kova_auto.core.steps import (
     BeginAgain,
     CallModel,
     Compact,
+    CountFamily,
     EnterMode,
     Execute,
     ExecuteTogether,
@@ -54,6 +55,7 @@ from kova_auto.core.steps import (
     Recover,
     Refuse,
     RunChecks,
+    StopChildren,
 )
 from kova_auto.core.stop_reason import StopReason
 from kova_auto.core.tool import ProcessAnnounced, ToolOutput, WriteAnnounced
@@ -62,6 +64,7 @@ from kova_auto.engine.checking import run_checks
 from kova_auto.engine.compacting import compact
 from kova_auto.engine.consenting import answer_for_nobody, ask_person, overtaken, with_decision
 from kova_auto.engine.entry import Entries, Entry
+from kova_auto.engine.family import about_family
 from kova_auto.engine.merging import merged
 from kova_auto.engine.scene import facts_of, scene_of
 from kova_auto.engine.world import Senses, World
@@ -92,6 +95,8 @@ def perform(step: Acting, state: RunState, world: World) -> Entries:
             return _begin_again(step, state, world)
         case EnterMode():
             return _enter(step, state, world)
+        case CountFamily() | StopChildren():
+            return about_family(step, state, world)
         case _:
             return enquire(step, state, world)
 
@@ -147,12 +152,14 @@ def _context(state: RunState, world: World, notices: tuple[str, ...], brief: Bri
         scheduled_for=request.nominal_at,
         notices=notices,
     )
-    prompt, attended = world.redact(prompt_of(request)), request.level is not None
+    prompt, attended, by = world.redact(prompt_of(request)), request.level is not None, request.child_of
     goal = goal_block(state.job, is_attended=attended) if state.job.mode is Mode.GOAL else ""
     wanted = tuple(TextPart(text=world.redact(text)) for text in told_beforehand(state))
     return ContextAssembled(
         at=scene.now,
-        system=system_prompt(state.job.mode, place, brief, attended=attended, goal=goal),
+        system=system_prompt(
+            state.job.mode, place, brief, attended=attended, goal=goal, dispatched_as=by.prompt if by else None
+        ),
         prompt=(*prompt_parts(prompt, brief), *wanted),
         tools=world.toolbox.specs(scene, state.job.mode),
         notices=notices,
@@ -246,7 +253,8 @@ async def _recover(step: Recover, state: RunState, world: World) -> Entries:
 async def _finish(step: Finish, state: RunState, world: World) -> Entries:
     await world.toolbox.settle(scene_of(state, world))
     kept = await world.tidy(state)
-    previous = await world.views.previous(JobName(state.job.name), state.run_id)
+    is_dispatched = state.request.child_of is not None
+    previous = None if is_dispatched else await world.views.previous(JobName(state.job.name), state.run_id)
     yield Entry(
         RunFinished(
             at=world.clock.now(),
@@ -279,7 +287,12 @@ async def _begin_again(step: BeginAgain, state: RunState, world: World) -> Entri
 
 async def _pauses(step: Finish, state: RunState, world: World) -> str:
     """Return why the job's schedule is to rest from now on: what every further run would meet again."""
-    if step.fault not in LASTING or state.request.staged or state.request.origin is Origin.REQUEST:
+    if (
+        step.fault not in LASTING
+        or state.request.staged
+        or state.request.child_of
+        or state.request.origin is Origin.REQUEST
+    ):
         return ""
     before = await world.views.last_runs(JobName(state.job.name), before=state.run_id, limit=LASTING_RUNS - 1)
     if len(before) < LASTING_RUNS - 1 or any(row.fault not in LASTING or row.pauses for row in before):

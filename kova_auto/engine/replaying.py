@@ -8,7 +8,7 @@ word, a worker's death) is told again where the recording has nothing else to te
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -16,6 +16,7 @@ from typing import Final
 
 from kova_auto.core.approval.levels import Decision, Ruling
 from kova_auto.core.call_state import CallState
+from kova_auto.core.children.waiting import running
 from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.event import (
     ApprovalDecided,
@@ -23,14 +24,14 @@ from kova_auto.core.event import (
     CallFinished,
     CallStarted,
     ChecksStarted,
+    ChildrenStopped,
     CompactionFailed,
     Event,
+    FamilyCounted,
     ModelCallFailed,
-    ModelReplied,
     RunAcquired,
 )
 from kova_auto.core.ids import CallId
-from kova_auto.core.message import ModelChunk, ModelRequest, ReplyDone
 from kova_auto.core.patience import INLINE_S
 from kova_auto.core.recording import Folding, Line, Pairing, Recording
 from kova_auto.core.replay import End, Ending, Replay, Replayed, compared
@@ -40,10 +41,12 @@ from kova_auto.core.steps import (
     Adjudicate,
     AskPerson,
     AssembleContext,
+    AwaitChildren,
     AwaitUntil,
     BeginAgain,
     CallModel,
     Compact,
+    CountFamily,
     EnterMode,
     Execute,
     ExecuteTogether,
@@ -51,59 +54,14 @@ from kova_auto.core.steps import (
     Refuse,
     RunChecks,
     Step,
+    StopChildren,
 )
 from kova_auto.engine.perform import Enquiring, enquire
+from kova_auto.engine.playing import Lines, PlayClock
 from kova_auto.engine.world import Senses
 
 REPLAY: Final = "replay"
 _NOBODY: Final = "nobody is asked in a replay"
-
-
-class PlayClock:
-    """Show the time of a replay: that of the recording, and on from there by what everything takes."""
-
-    def __init__(self, start: datetime, steady_s: Callable[[], float] = lambda: 0.0) -> None:
-        """Begin at an instant; `steady_s` counts what really takes time, as a live model does."""
-        self._now, self._steady_s, self._seen_s = start, steady_s, steady_s()
-
-    def now(self) -> datetime:
-        """Return the present instant of the replay."""
-        return self._now + timedelta(seconds=self._steady_s() - self._seen_s)
-
-    def skip(self, seconds: float) -> None:
-        """Let time go by at once."""
-        self._now += timedelta(seconds=seconds)
-
-
-def began_at(recording: Recording) -> datetime:
-    """Return when the attempt began, or was asked for."""
-    return recording.state.started_at or recording.begun.request.at
-
-
-class Lines:
-    """Be the model that says what the recording says."""
-
-    def __init__(self, lines: Iterable[Line], clock: PlayClock) -> None:
-        """Begin with the first line; each takes the time that it took."""
-        self._left, self._clock = deque(lines), clock
-
-    @property
-    def next(self) -> Line | None:
-        """Return the line that comes next; None at the end."""
-        return self._left[0] if self._left else None
-
-    def turn(self) -> Line:
-        """Go on behind the line that comes next, and return it."""
-        line = self._left.popleft()
-        self._clock.skip(line.took_s)
-        return line
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelChunk, None]:
-        """Yield the reply that comes next, whatever was asked."""
-        del request
-        answer = self.turn().answer
-        if isinstance(answer, ModelReplied):
-            yield ReplyDone(reply=answer.reply)
 
 
 class Replaying:
@@ -174,6 +132,8 @@ class Replaying:
                 self._check(step)
             case EnterMode():
                 self._enter(step)
+            case CountFamily() | StopChildren() | AwaitChildren():
+                self._concern_family(step)
             case Finish() | BeginAgain():
                 self._finish(step.end if isinstance(step, BeginAgain) else step)
             case _:
@@ -307,6 +267,27 @@ class Replaying:
             self._apply(entered.model_copy(update={"at": self._clock.now(), "call_id": step.call_id}))
         elif not self._hears_outside():
             self._stop(f"the recording ends before the run went on in mode {step.mode}")
+
+    def _concern_family(self, step: CountFamily | StopChildren | AwaitChildren) -> None:
+        """Let children end as they did, and the family have used what it had used; nobody is dispatched or ended."""
+        now, recorded = self._clock.now(), self._recording.state
+        match step:
+            case CountFamily():
+                known = recorded.family or FamilyCounted(at=now, tokens=0, cost_usd=0.0, members=1)
+                self._apply(known.model_copy(update={"at": now}))
+            case StopChildren():
+                self._apply(ChildrenStopped(at=now, call_ids=step.call_ids, reason=step.reason))
+            case AwaitChildren():
+                self._end_child(now)
+
+    def _end_child(self, now: datetime) -> None:
+        recorded = self._recording.state.children
+        left = [(child, recorded.get(self._recorded_id(child.call_id))) for child in running(self._state)]
+        ended = [(child, known.finished) for child, known in left if known and known.finished]
+        for child, fact in sorted(ended, key=lambda pair: pair[1].at)[:1]:
+            self._apply(fact.model_copy(update={"at": now, "call_id": child.call_id, "run_id": child.run_id}))
+        if not ended and not self._hears_outside():
+            self._stop("the recording ends while a subagent is at work")
 
     def _check(self, step: RunChecks) -> None:
         """Let the checks of an answer come to what they came to: those of another answer are run nowhere."""

@@ -11,6 +11,7 @@ from kova_auto.core.limits import left_s
 from kova_auto.core.run import RunState
 from kova_auto.core.skills.narrowing import narrowed_by
 from kova_auto.core.tool import CallFacts, Scene
+from kova_auto.core.tool_names import TASK_TOOLS
 from kova_auto.core.view import level_of
 from kova_auto.engine.world import Senses
 
@@ -40,7 +41,16 @@ def scene_of(state: RunState, senses: Senses, call: CallId = NO_CALL) -> Scene:
         staged=state.request.staged,
         goal=pursuit_of(state, call),
         skills=state.context.skills if state.context else (),
+        children=state.children,
+        granted=granted(state),
     )
+
+
+def granted(state: RunState) -> tuple[str, ...] | None:
+    """Return the tools that a child may use, with those about its own children where it may have any; else None."""
+    if (by := state.request.child_of) is None:
+        return None
+    return (*by.tools, *TASK_TOOLS) if state.job.agents.allow else by.tools
 
 
 def rests_of(state: RunState) -> frozenset[BlobHash]:

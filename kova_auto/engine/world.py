@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 from zoneinfo import ZoneInfo
@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from kova_auto.core.approval.policy import Policy
 from kova_auto.core.consent import Offer, Target
 from kova_auto.core.context.briefing import Briefing
-from kova_auto.core.ids import BlobHash
+from kova_auto.core.ids import BlobHash, RunId
 from kova_auto.core.message import ToolCall
 from kova_auto.core.ports import Checks, Clock, Journal, Model, SteadyClock, Toolbox, Views
 from kova_auto.core.run import RunState
@@ -63,6 +63,7 @@ class World(Senses):
         hindrance: Says why a run must not begin here, as its job wants what this machine lacks; empty where it may.
         prepare: Makes the workspace of a run that works in its own, and says what the run is to know of it; raises
             ConfigError.
+        stop: Asks runs that others have dispatched to end, and says why; does nothing to those that have ended.
         brief: Gathers what a run is shown besides its prompt, once its workspace is there; changes nothing.
         tidy: Removes that workspace, unless a person is to see what is in it: then it says what that is. Safe to call
             twice.
@@ -81,5 +82,6 @@ class World(Senses):
     prepare: Callable[[RunState], Awaitable[tuple[str, ...]]]
     brief: Callable[[RunState], Awaitable[Briefing]]
     tidy: Callable[[RunState], Awaitable[str]]
+    stop: Callable[[Sequence[RunId], str], Awaitable[None]]
     worker: str
     system: str

@@ -37,6 +37,7 @@ def open_model(
     script_text: str | None = None,
     script_path: str = "",
     *,
+    subagent: tuple[str, str] | None = None,
     weights_dir: Path | None = None,
 ) -> OpenModel:
     """Return what speaks to the model of a pin; whoever opens it closes it.
@@ -46,6 +47,7 @@ def open_model(
         providers: As given to `pick`.
         script_text: Content of the job's script.
         script_path: Where that was read.
+        subagent: Name and task of the subagent that it is played for; None where it is played for none.
         weights_dir: Where the weights of models in this process are kept; None where there can be none.
 
     Raises:
@@ -57,7 +59,8 @@ def open_model(
             raise SettingsError(msg, path=script_path)
         from kova_auto.llm.scripted import ScriptPlayer
 
-        return ScriptPlayer(parse_script(script_text, script_path))
+        script = parse_script(script_text, script_path)
+        return ScriptPlayer(script.part(*subagent) if subagent else script)
     provider = provider_of(pin.provider, providers)
     if provider.protocol is WireProtocol.LOCAL and weights_dir:
         from kova_auto.llm.local.model import LocalModel

@@ -98,8 +98,22 @@ def _at_least_one(turns: tuple[ScriptTurn, ...]) -> tuple[ScriptTurn, ...]:
     return turns
 
 
+class ScriptPart(Value):
+    """Hold the turns that are played for a subagent.
+
+    Attributes:
+        agent: Name of the subagent.
+        expect: Texts that must stand in its task; the first part that fits is played.
+    """
+
+    agent: Annotated[str, StringConstraints(min_length=1)]
+    expect: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
+    turns: Annotated[tuple[ScriptTurn, ...], AfterValidator(_at_least_one)]
+
+
 class _File(Value):
     description: str = ""
+    subagents: tuple[ScriptPart, ...] = ()
     turns: Annotated[tuple[ScriptTurn, ...], AfterValidator(_at_least_one)]
 
 
@@ -109,12 +123,29 @@ class Script(Value):
     Attributes:
         path: Where it was read, for messages.
         lines: 1-based line of each key, as `turns[0].text`.
+        subagents: What is played for subagents, in the order in which it is looked at.
+        place: Key of these turns in the file.
     """
 
     path: str
     description: str = ""
     turns: tuple[ScriptTurn, ...]
     lines: dict[str, int] = Field(default_factory=dict)
+    subagents: tuple[ScriptPart, ...] = ()
+    place: str = "turns"
+
+    def part(self, agent: str, task: str) -> Script:
+        """Return what is played for a subagent.
+
+        Raises:
+            ConfigError: There is nothing for it.
+        """
+        for number, part in enumerate(self.subagents):
+            if part.agent.lower() == agent.lower() and all(text in task for text in part.expect):
+                place = f"subagents[{number}].turns"
+                return self.model_copy(update={"turns": part.turns, "subagents": (), "place": place})
+        message = f"the script has no turns for the subagent {agent} with this task"
+        raise ConfigError(message, path=self.path, key="subagents")
 
     @property
     def model(self) -> str:
@@ -123,7 +154,7 @@ class Script(Value):
 
     def line_of(self, turn: int, key: str = "") -> int | None:
         """Return the line of a turn (from 0), or of a key in it, as near as it is known."""
-        place = f"turns[{turn}]"
+        place = f"{self.place}[{turn}]"
         return self.lines.get(f"{place}.{key}", self.lines.get(place))
 
 
@@ -144,12 +175,20 @@ def parse_script(text: str, path: str) -> Script:
     except ValidationError as exc:
         raise together(list(complaints(exc, _File, document.data, document.error).values())) from exc
     lines = {spell(key): line for key, line in lines_of(text).items()}
-    return Script(path=path, description=file.description, turns=_named(file.turns, document), lines=lines)
+    parts = tuple(
+        part.model_copy(update={"turns": _named(part.turns, document, ("subagents", number, "turns"))})
+        for number, part in enumerate(file.subagents)
+    )
+    turns = _named(file.turns, document, ("turns",))
+    return Script(path=path, description=file.description, turns=turns, lines=lines, subagents=parts)
 
 
-def _named(turns: Sequence[ScriptTurn], document: Document[ConfigError]) -> tuple[ScriptTurn, ...]:
+Place = tuple[str | int, ...]
+
+
+def _named(turns: Sequence[ScriptTurn], document: Document[ConfigError], place: Place) -> tuple[ScriptTurn, ...]:
     """Give a name to each call that has none, and refuse a name that is given twice."""
-    given = _given(turns, document)
+    given = _given(turns, document, place)
     counts: Counter[str] = Counter()
 
     def named(call: ScriptCall) -> ScriptCall:
@@ -164,12 +203,12 @@ def _named(turns: Sequence[ScriptTurn], document: Document[ConfigError]) -> tupl
     return tuple(turn.model_copy(update={"calls": tuple(map(named, turn.calls))}) for turn in turns)
 
 
-def _given(turns: Sequence[ScriptTurn], document: Document[ConfigError]) -> set[str]:
+def _given(turns: Sequence[ScriptTurn], document: Document[ConfigError], place: Place) -> set[str]:
     found: set[str] = set()
     for number, turn in enumerate(turns):
         for index, call in enumerate(turn.calls):
             if call.id and call.id in found:
                 message = f"two calls are called {call.id!r}: later templates could not tell their results apart"
-                raise document.error(("turns", number, "calls", index, "id"), message)
+                raise document.error((*place, number, "calls", index, "id"), message)
             found.add(call.id)
     return found

@@ -87,6 +87,11 @@ def check_templates(script: Script) -> None:
     Raises:
         ConfigError: One is no template, or names a variable or a result that cannot be there; says which turn.
     """
+    for part in (script, *(script.part(one.agent, "\n".join(one.expect)) for one in script.subagents)):
+        _check_turns(part)
+
+
+def _check_turns(script: Script) -> None:
     known: set[str] = set()
     for number, turn in enumerate(script.turns):
         for key, template, names in _templates(turn):
@@ -94,7 +99,9 @@ def check_templates(script: Script) -> None:
                 _check(template, names, known)
             except jinja2.TemplateSyntaxError as exc:
                 line = script.line_of(number, key)
-                raise ConfigError(_said(exc), path=script.path, line=line, key=f"turns[{number}].{key}") from exc
+                raise ConfigError(
+                    _said(exc), path=script.path, line=line, key=f"{script.place}[{number}].{key}"
+                ) from exc
         known.update(call.id for call in turn.calls)
 
 

@@ -15,7 +15,6 @@ from kova_auto.core.inputs import misdeclared
 from kova_auto.core.toml.complaints import did_you_mean
 from kova_auto.core.toml.places import Key
 from kova_auto.core.tool_names import check_tool_name
-from kova_auto.core.unsupported import unsupported
 from kova_auto.scheduling.draft import Draft
 from kova_auto.scheduling.triggers import Calendars, ScheduleReading
 
@@ -126,12 +125,6 @@ def check_endpoints(draft: Draft, endpoints: Collection[str]) -> None:
         if name not in endpoints:
             hint = did_you_mean(name, sorted(endpoints)) or f"add [endpoints.{name}] to the settings"
             draft.problems.add(key, f"no endpoint is called {name!r}", hint)
-
-
-def check_supported(draft: Draft) -> None:
-    """Refuse what this version would not obey."""
-    for key, hint in unsupported(draft.file):
-        draft.problems.add(tuple(key.split(".")), "this version cannot do that yet", hint)
 
 
 def _prompt_key(draft: Draft) -> Key:

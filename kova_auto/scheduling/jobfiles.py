@@ -23,7 +23,6 @@ from kova_auto.scheduling.checks import (
     check_output,
     check_permissions,
     check_schedule,
-    check_supported,
 )
 from kova_auto.scheduling.dependencies import dependency_errors
 from kova_auto.scheduling.draft import Draft, read_draft
@@ -67,7 +66,6 @@ def load_job(
     check_mcp(draft)
     check_goal(draft)
     check_output(draft)
-    check_supported(draft)
     if endpoints is not None:
         check_endpoints(draft, endpoints)
     draft.problems.raise_any()

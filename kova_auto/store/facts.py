@@ -13,7 +13,8 @@ from functools import cache
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
-from kova_auto.core.errors import JournalError, UnknownEventError, UnknownRunError
+from kova_auto.core.children.reports import told_parent
+from kova_auto.core.errors import IllegalEventError, JournalError, UnknownEventError, UnknownRunError
 from kova_auto.core.event import Event, RunAcquired, RunRequested, WorkspaceAwaited, dump, load
 from kova_auto.core.holding import Hold, rival, wants_workspace, workspace_wanted
 from kova_auto.core.ids import JobName, RunId
@@ -144,6 +145,21 @@ def _caught_up(connection: Connection, state: RunState) -> tuple[RunState, str |
         state = apply(state, event)
     owner, until = found[0]
     return state, owner, until
+
+
+def tell_parent(connection: Connection, child: RunState, drafts: Drafts, guard: Callable[[str], str]) -> RunId | None:
+    """Write into a parent's journal that its child has ended; None where there is no parent that would hear of it."""
+    ended = told_parent(child, child.finished) if child.finished else None
+    by = child.request.child_of
+    if ended is None or by is None:
+        return None
+    try:
+        parent, *_ = _caught_up(connection, state_of(connection, by.run_id))
+        draft = drafts.draft(parent, ((ended, guard(dump(ended))),))
+    except (IllegalEventError, UnknownRunError):
+        return None  # It broke, or is gone: nobody waits for the report any more.
+    _write_locked(connection, draft)
+    return by.run_id
 
 
 @cache

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from sqlalchemy import Connection
 
 from kova_auto.core.errors import JournalError
-from kova_auto.core.event import Event, RunRequested, dump
+from kova_auto.core.event import Event, RunFinished, RunRequested, dump
 from kova_auto.core.ids import BlobHash, RunId
 from kova_auto.core.job import Job
 from kova_auto.core.ports import Renewal, Unavailable
@@ -91,7 +91,10 @@ class SqlJournal:
 
         def work(connection: Connection) -> Draft:
             contents.keep(connection, kept)
-            return facts.append(connection, state, lambda now: self._drafts.draft(now, written, epoch), early)
+            draft = facts.append(connection, state, lambda now: self._drafts.draft(now, written, epoch), early)
+            if isinstance(event, RunFinished) and draft.after.request.child_of:
+                facts.tell_parent(connection, draft.after, self._drafts, self._guard)
+            return draft
 
         return self._drafts.written(await self._database.write(work))
 

@@ -34,6 +34,7 @@ UNFINISHED = text("execution <> 'finished'")
 UNANSWERED = text("open")
 PAUSING = text("pauses <> ''")
 HOLDING = text("holds <> ''")
+DISPATCHED = text("root <> ''")
 OWED = text("status IN ('pending', 'waiting')")
 PENDING = text("status = 'pending'")
 WAITING = text("status = 'waiting'")
@@ -96,6 +97,7 @@ class RunRecord(Record, table=True):
         Index("ix_run_finished_at", "finished_at"),
         Index("ix_run_pausing", "job", sqlite_where=PAUSING, postgresql_where=PAUSING),
         Index("ix_run_holding", "run_id", sqlite_where=HOLDING, postgresql_where=HOLDING),
+        Index("ix_run_root", "root", sqlite_where=DISPATCHED, postgresql_where=DISPATCHED),
         Index("ix_run_unfinished", "requested_at", sqlite_where=UNFINISHED, postgresql_where=UNFINISHED),
     )
 
@@ -136,6 +138,9 @@ class RunRecord(Record, table=True):
     holds: str = Field(sa_type=Text, sa_column_kwargs=EMPTY)
     waits_for: str = Field(sa_type=Text, sa_column_kwargs=EMPTY)
     kept: str = Field(sa_type=Text, sa_column_kwargs=EMPTY)
+    parent: str = Field(sa_type=Id, sa_column_kwargs=EMPTY)
+    root: str = Field(sa_type=Id, sa_column_kwargs=EMPTY)
+    agent: str = Field(sa_type=Text, sa_column_kwargs=EMPTY)
 
 
 class ApprovalRecord(Record, table=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
@@ -31,7 +31,7 @@ from kova_auto.core.owed import URGENT
 from kova_auto.core.pausing import Pause
 from kova_auto.core.ports import Agenda
 from kova_auto.core.value import Value
-from kova_auto.core.view import ApprovalRow, DeliveryRow, DueEndpoint, RunRow, UsageRow
+from kova_auto.core.view import ApprovalRow, DeliveryRow, DueEndpoint, FamilyUse, RunRow, UsageRow
 from kova_auto.store import facts
 from kova_auto.store.database import Database
 from kova_auto.store.prepared import Prepared
@@ -62,12 +62,32 @@ _PAUSING = (
     .where(
         ~exists().where(
             _NEWER.c.job == RUN.c.job,
+            _NEWER.c.root == "",
             _NEWER.c.staged.is_(False),
             or_(_NEWER.c.pauses != "", _NEWER.c.fault.not_in(sorted(LASTING))),  # What meets the same lifts nothing.
             tuple_(_NEWER.c.finished_at, _NEWER.c.run_id) > tuple_(RUN.c.finished_at, RUN.c.run_id),
         )
     )
     .order_by(RUN.c.job)
+)
+_OF_NOBODY = RUN.c.root == ""
+"""What no run has dispatched: jobs, schedules and their rules know nothing of children."""
+_FAMILY = Prepared(
+    _RUNS.where(RUN.c.root == bindparam("root"), RUN.c.root != "").order_by(RUN.c.requested_at, RUN.c.run_id)
+)
+_MEMBERS = Prepared(
+    select(func.count())
+    .select_from(RUN)
+    .where(or_(RUN.c.run_id == bindparam("root"), RUN.c.root == bindparam("root_too")), UNFINISHED)
+)
+_USED = Prepared(
+    select(
+        func.sum(USAGE.c.input_tokens - USAGE.c.cache_read_tokens + USAGE.c.output_tokens), func.sum(USAGE.c.cost_usd)
+    )
+    .select_from(USAGE)
+    .join(RUN, RUN.c.run_id == USAGE.c.run_id)
+    .where(or_(RUN.c.run_id == bindparam("root"), RUN.c.root == bindparam("root_too")))
+    .where(RUN.c.run_id != bindparam("besides"), USAGE.c.at >= bindparam("since"))
 )
 _HOLDER = RUN.alias("holder")
 _MAY_HAVE_IT = and_(RUN.c.waits_for != "", ~exists().where(_HOLDER.c.run_id == RUN.c.waits_for, _HOLDER.c.holds != ""))
@@ -83,29 +103,30 @@ _DELIVERY_WAKES = Prepared(select(func.min(DELIVERY.c.next_at)).where(OWED, DELI
 _ONE_RUN = Prepared(_RUNS.where(RUN.c.run_id == bindparam("id")))
 _UNFINISHED_OF = Prepared(
     # Asked for each instant that falls due. In order it would be found by an index that walks all that has ended.
-    _RUNS.where(RUN.c.job == bindparam("job"), RUN.c.finished_at.is_(None), UNFINISHED)
+    _RUNS.where(RUN.c.job == bindparam("job"), RUN.c.finished_at.is_(None), UNFINISHED, _OF_NOBODY)
 )
 _LAST_RUNS = Prepared(
-    _RUNS.where(RUN.c.job == bindparam("job"), RUN.c.finished_at.is_not(None), RUN.c.staged.is_(False))
+    _RUNS.where(RUN.c.job == bindparam("job"), RUN.c.finished_at.is_not(None), RUN.c.staged.is_(False), _OF_NOBODY)
     .where(RUN.c.run_id != bindparam("before"))
     .order_by(RUN.c.finished_at.desc(), RUN.c.run_id.desc())
     .limit(bindparam("limit"))
 )
 _PREVIOUS = Prepared(
     select(RUN.c.outcome, RUN.c.answer_hash)
-    .where(RUN.c.job == bindparam("job"), RUN.c.finished_at.is_not(None), RUN.c.staged.is_(False))
+    .where(RUN.c.job == bindparam("job"), RUN.c.finished_at.is_not(None), RUN.c.staged.is_(False), _OF_NOBODY)
     .where(RUN.c.run_id != bindparam("before"))
     .order_by(RUN.c.finished_at.desc(), RUN.c.run_id.desc())
     .limit(1)
 )
 _ENDED = Prepared(
-    _RUNS.where(RUN.c.finished_at > bindparam("since"), RUN.c.staged.is_(False))
+    _RUNS.where(RUN.c.finished_at > bindparam("since"), RUN.c.staged.is_(False), _OF_NOBODY)
     .order_by(RUN.c.finished_at.desc(), RUN.c.run_id.desc())
     .limit(bindparam("limit"))
 )
 _SPENT = Prepared(
     select(func.sum(USAGE.c.cost_usd)).where(USAGE.c.job == bindparam("job"), USAGE.c.at >= bindparam("since"))
 )
+_EVER = datetime(1970, 1, 1, tzinfo=UTC)
 _PAST_ALL_IDS = "\U0010ffff"
 
 
@@ -116,11 +137,11 @@ class SqlViews:
         self._database = database
 
     async def runs(self, *, job: JobName | None = None, unfinished: bool = False, limit: int = 50) -> Sequence[RunRow]:
-        """Return runs, newest first."""
+        """Return the runs that no other has dispatched, newest first."""
         if job is not None and unfinished:
             rows = await self._rows(_UNFINISHED_OF, RunRow, job=job)
             return sorted(rows, key=lambda row: (row.requested_at, row.run_id), reverse=True)[:limit]
-        statement = _RUNS.order_by(RUN.c.requested_at.desc(), RUN.c.run_id.desc()).limit(limit)
+        statement = _RUNS.where(_OF_NOBODY).order_by(RUN.c.requested_at.desc(), RUN.c.run_id.desc()).limit(limit)
         if job is not None:
             statement = statement.where(RUN.c.job == job)
         if unfinished:
@@ -165,11 +186,19 @@ class SqlViews:
     ) -> Sequence[RunRow]:
         """Return the not staged runs that were meant for an instant of a stretch, `until` excluded, oldest first."""
         at = RUN.c.nominal_at
-        statement = _RUNS.where(at >= since, at < until, RUN.c.staged.is_(False))
+        statement = _RUNS.where(at >= since, at < until, RUN.c.staged.is_(False), _OF_NOBODY)
         if job is not None:
             statement = statement.where(RUN.c.job == job)
         statement = statement.order_by(at, RUN.c.requested_at, RUN.c.run_id).limit(limit)
         return await self._database.read(partial(found, statement=statement, kind=RunRow))
+
+    async def descendants(self, root: RunId) -> Sequence[RunRow]:
+        """Return the runs that a run, its children and so on have dispatched, oldest first."""
+        return await self._rows(_FAMILY, RunRow, root=root)
+
+    async def family_use(self, root: RunId, besides: RunId, since: datetime | None) -> FamilyUse:
+        """Return what the runs of a family, but one, have used since an instant, and how many have not finished."""
+        return await self._database.look(partial(_family_use, root=root, besides=besides, since=since))
 
     async def holds(self) -> Sequence[Hold]:
         """Return the runs that have a workspace to themselves."""
@@ -286,6 +315,13 @@ def _spent_usd(connection: Connection, job: JobName, since: datetime) -> float:
 def _previous(connection: Connection, job: JobName, before: RunId) -> Previous | None:
     found = list(_PREVIOUS.rows(connection, {"job": job, "before": before}))
     return Previous(outcome=found[0][0], answer_hash=found[0][1]) if found and found[0][0] else None
+
+
+def _family_use(connection: Connection, root: RunId, besides: RunId, since: datetime | None) -> FamilyUse:
+    members = {"root": root, "root_too": root}
+    ((count,),) = _MEMBERS.rows(connection, members)
+    ((tokens, cost_usd),) = _USED.rows(connection, {**members, "besides": besides, "since": since or _EVER})
+    return FamilyUse(tokens=tokens or 0, cost_usd=cost_usd or 0.0, members=count)
 
 
 def _due(now: datetime) -> ColumnElement[bool]:

@@ -85,7 +85,10 @@ class LocalToolbox:
 
     def specs(self, scene: Scene, mode: Mode) -> tuple[ToolSpec, ...]:
         """Return the tools that the mode reaches and the run has a use for."""
-        return tuple([spec for spec, chosen in self._reached(mode) if chosen is None or chosen.offered(scene)])
+        reached = self._reached(mode)
+        if (granted := scene.granted) is not None:
+            reached = [(spec, chosen) for spec, chosen in reached if spec.name in granted]
+        return tuple([spec for spec, chosen in reached if chosen is None or chosen.offered(scene)])
 
     def _reached(self, mode: Mode) -> Sequence[tuple[ToolSpec, Chosen | None]]:
         """Return the tools that a mode reaches, each with what says whether a run has a use for it.
@@ -119,7 +122,7 @@ class LocalToolbox:
     async def facts(self, call: ToolCall, scene: Scene) -> CallFacts:
         """Find out what a call would touch; what is wrong with it becomes its problem."""
         tool = self._tools.get(call.tool)
-        if tool is None:
+        if tool is None or (scene.granted is not None and tool.name not in scene.granted):
             return CallFacts(call, None)
         try:
             return await tool.facts(call, arguments_of(tool, call), scene)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from kova_auto.app.driving import drive_one
 from kova_auto.app.house import House
-from kova_auto.app.serving import drive_one
 from kova_auto.core.run import RunState
 from tests.app.houses import Home, id_of
 from tests.tools.mcp_scenes import PROGRAM

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kova_auto.app.control import Applied
+from kova_auto.app.driving import drive_one
 from kova_auto.app.house import House
-from kova_auto.app.serving import drive_one
 from kova_auto.core.errors import IllegalEventError
 from kova_auto.core.event import ChangesSettled, ContextAssembled, RunAcquired
 from kova_auto.core.job import Outcome

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kova_auto.app.driving import drive_one
 from kova_auto.app.house import House
-from kova_auto.app.serving import drive_one
 from kova_auto.core.event import ContextAssembled
 from kova_auto.core.ids import JobName, RunId, blob_hash, requested_run_id
 from kova_auto.core.job import Outcome

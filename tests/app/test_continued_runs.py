@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kova_auto.app.control import RunAsk
+from kova_auto.app.driving import drive_one
 from kova_auto.app.house import House
-from kova_auto.app.serving import drive_one
 from kova_auto.core.context.stamp import stamp
 from kova_auto.core.event import CallAdjudicated, Event, Fact, ModelCallStarted
 from kova_auto.core.ids import RunId

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from kova_auto.app.driving import drive_one
 from kova_auto.app.finding import Mark
 from kova_auto.app.house import House
 from kova_auto.app.post_findings import _of_endpoint
-from kova_auto.app.serving import deliver_one, drive_one
+from kova_auto.app.serving import deliver_one
 from kova_auto.core.delivery.signature import spell_secret
 from kova_auto.core.ids import EndpointName
 from tests.app.houses import Home, id_of

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kova_auto.app.driving import drive_one
 from kova_auto.app.remote import RemoteControl
-from kova_auto.app.serving import drive_one
 from kova_auto.app.socket import listening
 from kova_auto.core.backfill import Backfill
 from kova_auto.core.event import Origin

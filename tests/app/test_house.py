@@ -9,7 +9,7 @@ import pytest
 
 from kova_auto.core.approval.levels import Effect, Mode
 from kova_auto.core.errors import ConfigError
-from kova_auto.core.job import Mcp
+from kova_auto.core.job import Agents, Mcp
 from kova_auto.core.skill_facts import USE_SKILL, OfferedSkill
 from kova_auto.core.tool_names import LOOKS, MCP, TOOL_NAMES
 from tests.app.houses import Home
@@ -33,7 +33,7 @@ async def test_the_tools_are_those_that_a_job_file_may_name(tmp_path: Path) -> N
     home = Home(tmp_path)
     async with home.house() as house:
         scene = replace(a_scene(tmp_path), skills=(OfferedSkill(name="notes", folder=str(tmp_path)),))
-        scene = replace(scene, job=scene.job.but(mcp=Mcp(servers=("db",))))
+        scene = replace(scene, job=scene.job.but(agents=Agents(allow=("*",)), mcp=Mcp(servers=("db",))))
         offered = {spec.name for mode in Mode for spec in house.tooling.toolbox.specs(scene, mode)}
         assert offered == {*TOOL_NAMES}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kova_auto.app.serving import drive_one
+from kova_auto.app.driving import drive_one
 from kova_auto.core.context.digest import DIGEST_CHARS, EARLIER_RUNS
 from kova_auto.core.estimate import CHARS, next_input
 from kova_auto.core.ids import JobName, requested_run_id

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from kova_auto.app.driving import drive_one
 from kova_auto.app.house import House
-from kova_auto.app.serving import drive_one
 from kova_auto.core.ids import call_id
 from kova_auto.core.message import ResultStatus, ToolResult
 from kova_auto.core.run import RunState

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kova_auto.app.driving import drive_one
 from kova_auto.app.house import House
-from kova_auto.app.serving import drive_one
 from kova_auto.core.ids import CallId
 from kova_auto.core.message import ResultStatus
 from kova_auto.core.state import RunState

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kova_auto.app.serving import drive_one
+from kova_auto.app.driving import drive_one
 from kova_auto.core.job import Outcome
 from kova_auto.core.run import RunState
 from tests.app.houses import Home, id_of

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kova_auto.app.driving import drive_one
 from kova_auto.app.house import House
-from kova_auto.app.serving import drive_one
 from kova_auto.app.tooling import unproven
 from kova_auto.core.approval.levels import ApprovalLevel
 from kova_auto.core.errors import ConfigError, IllegalEventError

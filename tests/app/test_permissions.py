@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kova_auto.app.driving import drive_one
 from kova_auto.app.house import House
 from kova_auto.app.permissions import Permissions, permissions_of
-from kova_auto.app.serving import drive_one
 from kova_auto.core.approval.facts import CallFacts, PathFact, Zone
 from kova_auto.core.approval.levels import ApprovalLevel, Effect, Ruling
 from kova_auto.core.approval.policy import policy_hash

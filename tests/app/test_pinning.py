@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from kova_auto.app.discovery import nobody
+from kova_auto.app.driving import drive_one
 from kova_auto.app.pinning import Chain, Pinning
-from kova_auto.app.serving import drive_one
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.job import Outcome
 from kova_auto.core.pin import Capability, ModelPin

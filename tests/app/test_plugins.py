@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from kova_auto.app.driving import drive_one
 from kova_auto.app.house import House
-from kova_auto.app.serving import drive_one
 from kova_auto.app.skills import ground_of, skills_of
 from kova_auto.core.mcp.server import Layer
 from kova_auto.engine.dispatch import Advanced

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from kova_auto.app.control import Listener
+from kova_auto.app.driving import drive_one
 from kova_auto.app.house import House
-from kova_auto.app.serving import deliver_one, drive_one, serve
+from kova_auto.app.serving import deliver_one, serve
 from kova_auto.core.delivery.signature import parse_secret, spell_secret
 from kova_auto.core.errors import JournalBusyError
 from kova_auto.core.job import Outcome

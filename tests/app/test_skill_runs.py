@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from kova_auto.app.driving import drive_one
 from kova_auto.app.house import House
-from kova_auto.app.serving import drive_one
 from kova_auto.core.approval.levels import Ruling
 from kova_auto.core.ids import CallId
 from kova_auto.core.job import Outcome

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kova_auto.app.serving import drive_one
+from kova_auto.app.driving import drive_one
 from kova_auto.app.vault import RedactingFilter, Vault
 from kova_auto.core.secret import SecretRef
 from kova_auto.settings.load import load_settings

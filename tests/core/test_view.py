@@ -71,6 +71,9 @@ QUEUED = RunRow(
     holds="",
     waits_for="",
     kept="",
+    parent="",
+    root="",
+    agent="",
 )
 
 

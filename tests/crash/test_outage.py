@@ -6,7 +6,7 @@ import asyncio
 import os
 from pathlib import Path
 
-from kova_auto.app.serving import drive_one
+from kova_auto.app.driving import drive_one
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
 from kova_auto.engine.dispatch import Advanced

@@ -14,8 +14,9 @@ from datetime import timedelta
 from pathlib import Path
 
 from kova_auto.app.control import Listener, RunAsk
+from kova_auto.app.driving import drive_one
 from kova_auto.app.house import House, build
-from kova_auto.app.serving import deliver_one, drive_one
+from kova_auto.app.serving import deliver_one
 from kova_auto.core.ids import JobName, requested_run_id
 from kova_auto.delivery.parcel import Books
 from kova_auto.engine.service import Engine

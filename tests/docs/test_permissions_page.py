@@ -24,6 +24,7 @@ from kova_auto.tools.question import QuestionTool
 from kova_auto.tools.read import ReadTool
 from kova_auto.tools.sandbox import landlock, plan, select
 from kova_auto.tools.sandbox.control import SET_ASIDE
+from kova_auto.tools.subagents import AwaitTool, DispatchTool, EndTool, SurveyTool
 from kova_auto.tools.tasks import TaskOutputTool, TaskStopTool
 from kova_auto.tools.todo import TodoTool
 from kova_auto.tools.use_skill import UseSkillTool
@@ -37,11 +38,12 @@ FILES = (ReadTool, WriteTool, EditTool, GlobTool, GrepTool)
 AWAY = (BashTool, TaskOutputTool, TaskStopTool, WebFetchTool, McpTool)
 MEMORY = (MemoryWriteTool, MemoryReadTool, MemorySearchTool, UseSkillTool)
 NOTES = (TodoTool, QuestionTool, NothingToReportTool, ReportFailureTool)
+SUBAGENTS = (DispatchTool, AwaitTool, SurveyTool, EndTool)
 OF_MODES = (PlanWriteTool, PlanExitTool, WorkNeededTool, ProposeCriteriaTool, CompleteTool, BlockedTool)
 
 
 def test_the_tools_are_those_that_a_run_is_given() -> None:
-    tools = (*FILES, *AWAY, *MEMORY, *NOTES, *OF_MODES)
+    tools = (*FILES, *AWAY, *MEMORY, *NOTES, *OF_MODES, *SUBAGENTS)
     listed = [(bare(row[0]), bare(row[1])) for row in table(PAGE, "The tools").body]
     assert listed == [(tool.name, tool.effect.value) for tool in tools]
     given = re.findall(r"^        (\w+Tool)\(", (ROOT / "kova_auto/app/tooling.py").read_text(), re.MULTILINE)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache, reduce
 from typing import TypeVar
 
-from kova_auto.core.errors import FencedError, JournalError, UnknownRunError
+from kova_auto.core.children.reports import told_parent
+from kova_auto.core.errors import FencedError, IllegalEventError, JournalError, UnknownRunError
 from kova_auto.core.event import (
     Event,
     RunAcquired,
@@ -160,8 +162,18 @@ class MemoryFacts:
             self._leases[run_id] = lease
         if isinstance(event, RunFinished):
             self._leases.pop(run_id, None)
+            self._tell_parent(run_id, event)
         if self.after_append:
             self.after_append(run_id, event)
+
+    def _tell_parent(self, run_id: RunId, event: RunFinished) -> None:
+        by = self._state(run_id).request.child_of
+        told = told_parent(self._state(run_id), event)
+        if by is None or told is None or by.run_id not in self._texts:
+            return
+        with suppress(IllegalEventError):
+            apply(self._state(by.run_id), told)
+            self._texts[by.run_id].append(dump(told))
 
     def _state(self, run_id: RunId) -> RunState:
         if run_id not in self._texts:

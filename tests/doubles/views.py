@@ -21,6 +21,7 @@ from kova_auto.core.view import (
     ApprovalRow,
     DeliveryRow,
     DueEndpoint,
+    FamilyUse,
     RunRow,
     UsageRow,
     approval_rows,
@@ -35,8 +36,8 @@ class MemoryViews(MemoryFacts):
     """Answer from the facts themselves; `Views`."""
 
     async def runs(self, *, job: JobName | None = None, unfinished: bool = False, limit: int = 50) -> Sequence[RunRow]:
-        """Return runs, newest first."""
-        rows = [row for row in self._runs() if job in (None, row.job) and not (unfinished and row.finished_at)]
+        """Return the runs that no other has dispatched, newest first."""
+        rows = [row for row in self._top() if job in (None, row.job) and not (unfinished and row.finished_at)]
         return rows[::-1][:limit]
 
     async def run(self, run_id: RunId) -> RunRow | None:
@@ -77,22 +78,35 @@ class MemoryViews(MemoryFacts):
 
     async def last_runs(self, job: JobName, *, before: RunId | None = None, limit: int = 1) -> Sequence[RunRow]:
         """Return the job's finished, not staged runs other than `before`, newest end first."""
-        rows = [row for row in self._runs() if row.job == job and row.run_id != before and not row.staged]
+        rows = [row for row in self._top() if row.job == job and row.run_id != before and not row.staged]
         ended = [(row.finished_at, row.run_id, row) for row in rows if row.finished_at]
         return [row for *_, row in sorted(ended)[::-1][:limit]]
 
     async def ended(self, since: datetime, *, limit: int = 1000) -> Sequence[RunRow]:
         """Return the not staged runs that have ended since an instant, excluded, the newest `limit`, oldest first."""
-        rows = [(row.finished_at, row.run_id, row) for row in self._runs() if row.finished_at and not row.staged]
+        rows = [(row.finished_at, row.run_id, row) for row in self._top() if row.finished_at and not row.staged]
         return [row for at, _, row in sorted(rows, key=lambda found: found[:2]) if at > since][-limit:]
 
     async def meant_for(
         self, job: JobName | None, since: datetime, until: datetime, *, limit: int = 10_000
     ) -> Sequence[RunRow]:
         """Return the not staged runs that were meant for an instant of a stretch, oldest first."""
-        rows = [row for row in self._runs() if job in (None, row.job) and not row.staged]
+        rows = [row for row in self._top() if job in (None, row.job) and not row.staged]
         meant = [(row.nominal_at, row.requested_at, row.run_id, row) for row in rows if row.nominal_at]
         return [row for at, *_, row in sorted(meant, key=lambda found: found[:3]) if since <= at < until][:limit]
+
+    async def descendants(self, root: RunId) -> Sequence[RunRow]:
+        """Return the runs that a run, its children and so on have dispatched, oldest first."""
+        return [row for row in self._runs() if row.root == root]
+
+    async def family_use(self, root: RunId, besides: RunId, since: datetime | None) -> FamilyUse:
+        """Return what the runs of a family, but one, have used since an instant, and how many have not finished."""
+        family = [row for row in self._runs() if root in (row.run_id, row.root)]
+        ids = {row.run_id for row in family} - {besides}
+        used = [row for row in await self.usage(since=since) if row.run_id in ids]
+        tokens = sum(row.input_tokens - row.cache_read_tokens + row.output_tokens for row in used)
+        cost_usd = sum((row.cost_usd or 0.0 for row in used), 0.0)
+        return FamilyUse(tokens=tokens, cost_usd=cost_usd, members=sum(not row.finished_at for row in family))
 
     async def holds(self) -> Sequence[Hold]:
         """Return the runs that have a workspace to themselves."""
@@ -167,6 +181,9 @@ class MemoryViews(MemoryFacts):
     def _is_due(self, row: DeliveryRow, now: datetime) -> bool:
         waited = row.next_at is None or row.next_at <= now
         return row.status in OPEN and waited and self._free(row.delivery_id, now)
+
+    def _top(self) -> list[RunRow]:
+        return [row for row in self._runs() if not row.root]
 
     def _runs(self) -> list[RunRow]:
         return sorted(map(run_row, self._states()), key=lambda row: (row.requested_at, row.run_id))

@@ -14,7 +14,8 @@ from kova_auto.core.price import Price
 from kova_auto.core.recording import Recording, recording_of
 from kova_auto.core.replay import Match, Replay
 from kova_auto.core.run import RunState
-from kova_auto.engine.replaying import Lines, PlayClock, Replaying, began_at
+from kova_auto.engine.playing import Lines, PlayClock, began_at
+from kova_auto.engine.replaying import Replaying
 from kova_auto.engine.world import Enquiry, Senses
 from tests.engine.worlds import Stage
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 from kova_auto.core.consent import Offer
 from kova_auto.core.context.briefing import NOTHING, Briefing
-from kova_auto.core.event import Event
+from kova_auto.core.errors import IllegalEventError, UnknownRunError
+from kova_auto.core.event import Event, StopRequested
 from kova_auto.core.ids import RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ModelReply, ResultStatus
@@ -79,6 +81,7 @@ class Stage:
             prepare=self._prepare,
             brief=self._brief,
             tidy=self._tidy,
+            stop=self._stop,
             worker=worker,
             system="Linux",
         )
@@ -94,6 +97,14 @@ class Stage:
 
     async def _brief(self, _: RunState) -> Briefing:
         return self.brief
+
+    async def _stop(self, children: Sequence[RunId], reason: str) -> None:
+        """Ask children to end, as the service does."""
+        for run_id in children:
+            wish = StopRequested(at=self.clock.now(), outcome=Outcome.CANCELLED, reason=reason, by="parent")
+            with suppress(UnknownRunError, IllegalEventError):
+                await self.journal.append(await self.journal.load(run_id), wish)
+            self.bells.asked(run_id)
 
     async def _tidy(self, _: RunState) -> str:
         return self.kept

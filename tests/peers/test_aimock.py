@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kova_auto.app.serving import drive_one
+from kova_auto.app.driving import drive_one
 from kova_auto.core.event import Event, ModelCallFailed, ModelReplied
 from kova_auto.core.fault import Fault
 from kova_auto.core.job import Outcome

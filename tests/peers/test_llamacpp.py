@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from kova_auto.app.driving import drive_one
 from kova_auto.app.house import House
-from kova_auto.app.serving import drive_one
 from kova_auto.core.event import Event, ModelCallFailed, ModelReplied
 from kova_auto.core.fault import Fault
 from kova_auto.core.ids import RunId

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kova_auto.app.serving import drive_one
+from kova_auto.app.driving import drive_one
 from kova_auto.core.event import CallStarted, Event, ModelCallFailed, ModelReplied
 from kova_auto.core.fault import Fault
 from kova_auto.core.job import Outcome

@@ -10,6 +10,8 @@ from typing import Protocol, TypeVar, assert_never
 from hypothesis import strategies as st
 
 from kova_auto.core.approval.levels import Decision, Ruling
+from kova_auto.core.child import ChildState
+from kova_auto.core.children.waiting import running, untold
 from kova_auto.core.context.asides import asides
 from kova_auto.core.event import (
     ApprovalDecided,
@@ -20,11 +22,14 @@ from kova_auto.core.event import (
     CheckResult,
     ChecksFinished,
     ChecksStarted,
+    ChildFinished,
+    ChildrenStopped,
     CompactionFailed,
     CompactionStarted,
     ContextAssembled,
     ContextCompacted,
     Event,
+    FamilyCounted,
     ModeEntered,
     ModelCallFailed,
     ModelCallStarted,
@@ -35,7 +40,7 @@ from kova_auto.core.event import (
     StopRequested,
 )
 from kova_auto.core.fault import Fault
-from kova_auto.core.ids import CallId
+from kova_auto.core.ids import CallId, child_run_id
 from kova_auto.core.job import Outcome
 from kova_auto.core.limits import running_s
 from kova_auto.core.message import ModelReply, ResultStatus, TextPart, ToolResult, Usage, told
@@ -48,11 +53,13 @@ from kova_auto.core.steps import (
     AskPerson,
     AssembleContext,
     AwaitApproval,
+    AwaitChildren,
     AwaitUntil,
     AwaitWorkspace,
     BeginAgain,
     CallModel,
     Compact,
+    CountFamily,
     EnterMode,
     Execute,
     ExecuteTogether,
@@ -64,6 +71,7 @@ from kova_auto.core.steps import (
     Resting,
     RunChecks,
     Step,
+    StopChildren,
 )
 from tests.support import call, replied, ruled, says
 
@@ -80,10 +88,13 @@ MOST_STEPS = 400
 SECOND = timedelta(seconds=1)
 READS, LISTS = call("read", path="a"), call("bash", command="ls")
 FINDS, FETCHES = call("grep", pattern="b"), call("web_fetch", url="https://c.example/")
+DISPATCHES, WAITS = call("Task", agent="explorer", task="look"), call("TaskWait", mode="any")
 REPLIES = st.sampled_from(
     [
         says("Hm.", READS),
         says("", READS, LISTS),
+        says("", DISPATCHES, DISPATCHES, WAITS),
+        says("", WAITS),
         says("More.", LISTS, LISTS, READS),
         says("Around.", READS, FINDS, FETCHES, LISTS, FINDS, READS),
         says("Much.", READS, tokens=120_000),  # More than a request may have where nobody knows the window.
@@ -116,6 +127,8 @@ def driven(request: RunRequested, draw: Draw) -> Iterator[Event]:
         if isinstance(step, AwaitApproval):
             answer = draw(st.sampled_from(Decision))
             events.append(ApprovalDecided(at=now, call_id=step.call_id, decision=answer, by="ada"))
+        elif isinstance(step, AwaitChildren):
+            events.append(ended(draw(st.sampled_from(running(state))), now, draw))
         elif draw(st.integers(0, 40)) == 40 and not state.stop:
             events.append(StopRequested(at=now, outcome=Outcome.CANCELLED, reason="enough", by="ada"))
         after = reduce(apply, events, state)
@@ -124,7 +137,20 @@ def driven(request: RunRequested, draw: Draw) -> Iterator[Event]:
         state = reduce(apply, events, state)
 
 
-def recorded(step: Step, state: RunState, now: datetime, draw: Draw) -> Iterator[Event]:
+def ended(child: ChildState, now: datetime, draw: Draw) -> ChildFinished:
+    """Return how a child ends."""
+    return ChildFinished(
+        at=now,
+        call_id=child.call_id,
+        run_id=child.run_id,
+        outcome=draw(st.sampled_from([Outcome.DONE, Outcome.FAILED, Outcome.CANCELLED])),
+        report="It is so.",
+        usage=Usage(input_tokens=10, cost_usd=0.002),
+        ran_s=3.0,
+    )
+
+
+def recorded(step: Step, state: RunState, now: datetime, draw: Draw) -> Iterator[Event]:  # noqa: C901  # one arm for each step
     """Yield the facts of one step, done by a worker that has just taken the run; nothing for a resting one."""
     if not isinstance(step, Resting):
         died = bool(
@@ -135,7 +161,7 @@ def recorded(step: Step, state: RunState, now: datetime, draw: Draw) -> Iterator
         )
         yield RunAcquired(at=now, epoch=state.epoch + 1, worker="one", lease_broken=died)
     match step:
-        case AwaitApproval() | AwaitUntil() | AwaitWorkspace() | Rest():
+        case AwaitApproval() | AwaitUntil() | AwaitWorkspace() | AwaitChildren() | Rest():
             return
         case AssembleContext():
             yield ContextAssembled(at=now, system="Be brief.", prompt=(TextPart(text="Look."),), tools=())
@@ -152,8 +178,17 @@ def recorded(step: Step, state: RunState, now: datetime, draw: Draw) -> Iterator
             yield RunRetried.model_validate({"at": now, "attempt": state.attempt + 1, **again})
         case EnterMode(mode, call_id):
             yield ModeEntered(at=now, mode=mode, call_id=call_id, tools=())
+        case CountFamily() | StopChildren():
+            yield _of_family(step, now, draw)
         case _:
-            yield from _call(step, now, draw)
+            yield from _call(step, state, now, draw)
+
+
+def _of_family(step: CountFamily | StopChildren, now: datetime, draw: Draw) -> Event:
+    if isinstance(step, StopChildren):
+        return ChildrenStopped(at=now, call_ids=step.call_ids, reason=step.reason)
+    used = draw(st.integers(0, 400_000))
+    return FamilyCounted(at=now, tokens=used, cost_usd=used / 1e6, members=draw(st.integers(1, 3)))
 
 
 def _checking(iteration: int, now: datetime, draw: Draw) -> Iterator[Event]:
@@ -173,6 +208,7 @@ def _model(iteration: int, state: RunState, now: datetime, draw: Draw) -> Iterat
         asides=told.texts,
         hurries=told.hurries,
         repairs=told.repairs,
+        reports=told.reports,
     )
     reply: ModelReply | None = draw(st.none() | REPLIES)
     if reply:
@@ -216,7 +252,7 @@ def _folding(step: Compact, state: RunState, now: datetime, draw: Draw) -> Itera
         )
 
 
-def _call(step: Judging | ExecuteTogether, now: datetime, draw: Draw) -> Iterator[Event]:
+def _call(step: Judging | ExecuteTogether, state: RunState, now: datetime, draw: Draw) -> Iterator[Event]:
     if isinstance(step, ExecuteTogether):
         yield from _together(step.call_ids, now, draw)
         return
@@ -233,10 +269,10 @@ def _call(step: Judging | ExecuteTogether, now: datetime, draw: Draw) -> Iterato
             said = told(status, reason).model_copy(update={"concludes": concludes and str(concludes)})
             yield CallFinished(at=now, call_id=key, result=said)
         case Execute():
-            yield from _effect(key, now, draw)
+            yield from _effect(key, state, now, draw)
         case Recover(replay=replay):
             if replay and draw(st.booleans()):
-                yield from _effect(key, now, draw)
+                yield from _effect(key, state, now, draw)
             else:
                 yield CallFinished(at=now, call_id=key, result=told(ResultStatus.UNKNOWN, "it was cut off"))
         case _:
@@ -252,7 +288,13 @@ def _together(call_ids: Sequence[CallId], now: datetime, draw: Draw) -> Iterator
         yield CallFinished(at=now, call_id=key, result=draw(RESULTS))
 
 
-def _effect(key: CallId, now: datetime, draw: Draw) -> Iterator[Event]:
+def _effect(key: CallId, state: RunState, now: datetime, draw: Draw) -> Iterator[Event]:
     yield CallStarted(at=now, call_id=key)
     if draw(st.integers(0, 4)):
-        yield CallFinished(at=now, call_id=key, result=draw(RESULTS))
+        result = draw(RESULTS)
+        if state.call(key).call.tool == "Task" and result.status is ResultStatus.OK:
+            result = result.model_copy(update={"child": child_run_id(state.run_id, key)})
+        if state.call(key).call.tool == "TaskWait":
+            told_of = tuple(child.call_id for child in untold(state))
+            result = result.model_copy(update={"reports": told_of})
+        yield CallFinished(at=now, call_id=key, result=result)

@@ -138,7 +138,7 @@ class Journal(RuleBasedStateMachine):
         if self.state.execution is Execution.SUSPENDED and not self.state.stop and not self.state.request.blocked:
             step = next_step(self.state, self.state.last_at or self.now)
             waits = isinstance(step, AwaitApproval | AnswerForNobody | Adjudicate | AskPerson | AwaitWorkspace)
-            assert waits or ends_soon(self.state)
+            assert waits or self.state.context is None or ends_soon(self.state)
 
     @invariant()
     def nothing_runs_without_leave_and_every_call_has_one_result(self) -> None:

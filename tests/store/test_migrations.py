@@ -116,7 +116,7 @@ async def test_what_was_used_before_there_was_a_table_for_it_is_counted(engine: 
     for run_id in ("nightly@1", "weekly@1"):
         request = a_talkative_request(run_id)
         state, _ = await store.journal.open(request)
-        for _, fact in walk(opened(request), Random(7), 80):
+        for _, fact in walk(opened(request), Random(17), 80):
             told = fact.model_copy(update={"usage": None}) if isinstance(fact, _OF_LATER) else fact
             state = await store.journal.append(state, told)
     before = await store.views.usage()

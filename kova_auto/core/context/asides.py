@@ -11,10 +11,12 @@ from typing import Final, Literal
 
 from kova_auto.core.approval.levels import Mode
 from kova_auto.core.budget import used_up
+from kova_auto.core.children.reports import reported, reports_of
 from kova_auto.core.goal.ending import conclusion
 from kova_auto.core.goal.turns import ends_turn
 from kova_auto.core.goal.words import WRAP_UP as GOAL_WRAP_UP
 from kova_auto.core.goal.words import go_on
+from kova_auto.core.ids import CallId
 from kova_auto.core.output.contract import repair
 from kova_auto.core.repetition import TOO_OFTEN, circle
 from kova_auto.core.state import RunState
@@ -44,11 +46,13 @@ class Asides:
     Attributes:
         hurries: It is to be the end of the work.
         repairs: What of its answer the model is to put right; empty where that is nothing.
+        reports: Calls that dispatched the children whose reports are among it.
     """
 
     texts: tuple[str, ...] = ()
     hurries: bool = False
     repairs: Literal["", "schema", "checks"] = ""
+    reports: tuple[CallId, ...] = ()
 
 
 def asides(state: RunState, ran_s: float) -> Asides:
@@ -60,14 +64,16 @@ def asides(state: RunState, ran_s: float) -> Asides:
     """
     if told := state.asides.get(state.iteration + 1):
         return Asides(told)
-    wrong = repair(state)
-    texts = [wrong.text] if wrong else list(_about_the_reply(state))
+    ended = reported(state) if state.children else ()
+    wrong = None if ended else repair(state)
+    texts = [wrong.text] if wrong else [reports_of(ended)] if ended else list(_about_the_reply(state))
     used, what = used_up(state, ran_s)
     hurries = not state.hurried and used >= HURRY
     if hurries:
         texts.append(WRAP_UP.format(used=min(used, 0.99), what=what))
         texts += [GOAL_WRAP_UP] if state.mode is Mode.GOAL else []
-    return Asides(tuple(texts), hurries, wrong.kind if wrong else "")
+    reports = tuple(child.call_id for child in ended)
+    return Asides(tuple(texts), hurries, wrong.kind if wrong else "", reports)
 
 
 def _about_the_reply(state: RunState) -> Iterator[str]:

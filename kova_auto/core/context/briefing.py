@@ -27,6 +27,7 @@ class Briefing:
         memory: Notes of earlier sessions.
         digest: What earlier runs of the job came to.
         servers: Servers that lend the run tools.
+        agents: Subagents that it may dispatch, by name and description.
         skills: Skills that it may read, by name and description.
         instructions: AGENTS.md files.
         history: What was said in the run that this one continues, oldest first.
@@ -44,6 +45,7 @@ class Briefing:
     memory: str = ""
     digest: str = ""
     servers: str = ""
+    agents: str = ""
     skills: str = ""
     instructions: str = ""
     history: tuple[Message, ...] = ()
@@ -60,7 +62,7 @@ class Briefing:
     @property
     def passages(self) -> tuple[str, ...]:
         """Return what the system prompt says of it, in its order; some may be empty."""
-        return (self.memory, self.digest, self.servers, self.skills, self.instructions)
+        return (self.memory, self.digest, self.servers, self.agents, self.skills, self.instructions)
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -75,6 +77,7 @@ class Briefing:
             memory=_joined(self.memory, other.memory),
             digest=_joined(self.digest, other.digest),
             servers=_joined(self.servers, other.servers),
+            agents=_joined(self.agents, other.agents),
             skills=_joined(self.skills, other.skills),
             instructions=_joined(self.instructions, other.instructions),
             history=self.history + other.history,
@@ -96,6 +99,7 @@ class Briefing:
             memory=redact(self.memory),
             digest=redact(self.digest),
             servers=redact(self.servers),
+            agents=redact(self.agents),
             skills=redact(self.skills),
             instructions=redact(self.instructions),
             history=tuple(without_secrets(message, redact) for message in self.history),

@@ -29,6 +29,8 @@ def prompt_of(request: RunRequested) -> str:
         ConfigError: The prompt names an input that has no value.
     """
     job, schedule = request.job, request.job.schedule
+    if request.child_of:
+        return job.prompt  # What a model wrote is no template.
     if request.origin is not Origin.WEBHOOK or schedule is None or schedule.webhook is None:
         return render_prompt(job.prompt, request.inputs)
     outside = {

@@ -21,6 +21,11 @@ IDENTITY = """\
 You are an agent that works through one job from start to end, with the tools you are given. Your final message is the
 job's result: it is kept and sent to the people who asked for it."""
 
+DISPATCHED = """\
+You are a subagent: another agent has dispatched you to do one part of its work, which your prompt describes. Your final
+message is your report; it alone is given to that agent, which has seen nothing else of what you did. Put into it all
+that it needs: what you found or changed, where, and what is left undone. Do your part, and no more."""
+
 UNATTENDED = """\
 Nobody is watching and nobody can answer. Where something is unclear, take the most careful reading and say which one
 you took."""
@@ -73,7 +78,15 @@ class Surroundings:
     notices: tuple[str, ...] = ()
 
 
-def system_prompt(mode: Mode, place: Surroundings, brief: Briefing = NOTHING, *, attended: bool, goal: str = "") -> str:
+def system_prompt(
+    mode: Mode,
+    place: Surroundings,
+    brief: Briefing = NOTHING,
+    *,
+    attended: bool,
+    goal: str = "",
+    dispatched_as: str | None = None,
+) -> str:
     """Return the system prompt; two calls with equal arguments give equal bytes.
 
     Args:
@@ -82,10 +95,13 @@ def system_prompt(mode: Mode, place: Surroundings, brief: Briefing = NOTHING, *,
         brief: What was gathered for it.
         attended: Whether a person is at hand.
         goal: What there is to know of its goal, in goal mode.
+        dispatched_as: Instructions of the subagent that it is; None where no run has dispatched it.
 
     Source: reference on Kova, 1.2: the order is an invariant.
     """
-    ours = (IDENTITY, "" if attended else UNATTENDED, DISCIPLINE, MODES[mode], goal)
+    alone = "" if attended or dispatched_as is not None else UNATTENDED
+    child = () if dispatched_as is None else (DISPATCHED, dispatched_as)
+    ours = (IDENTITY, alone, DISCIPLINE, MODES[mode] if dispatched_as is None else "", goal, *child)
     parts = (*ours, *brief.passages, _facts(place))
     return "\n\n".join(part for part in parts if part)
 

@@ -1,1 +1,1 @@
-"""Subagents: what defines one, and what makes a run the child of another."""
+"""Subagents: what defines one, and which of them a run may dispatch."""

@@ -7,10 +7,11 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from kova_auto.core.errors import JournalError
 from kova_auto.core.ids import RunId
-from kova_auto.core.ports import Clock, Views
+from kova_auto.core.ports import Agenda, Clock
 from kova_auto.engine.bells import Bells, Ear, heard
 from kova_auto.engine.dispatch import Advance, Advanced
 
@@ -20,6 +21,13 @@ SHORTEST_NAP = timedelta(milliseconds=50)
 AGAIN = timedelta(seconds=1)
 NO_JOURNAL = timedelta(seconds=5)
 _NOT_AT_ONCE = frozenset({Advanced.BUSY, Advanced.DONE})  # What is done is not runnable; where it is, something is odd.
+
+
+class Agendas(Protocol):
+    """Know what there is to do; of `Views`."""
+
+    async def agenda(self, now: datetime, limit: int = 1000) -> Agenda:
+        """Return which runs can go on now, at most so many, and when the next will."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +41,7 @@ class _Busy:
 class Embedded:
     """Hand runnable runs to tasks of this process, oldest first."""
 
-    def __init__(self, views: Views, clock: Clock, bells: Bells) -> None:
+    def __init__(self, views: Agendas, clock: Clock, bells: Bells) -> None:
         """Look for work in `views`, whenever a bell rings or an instant comes."""
         self._views, self._clock, self._bells = views, clock, bells
         self._tasks: dict[RunId, asyncio.Task[Advanced]] = {}
