@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 import tomllib
-from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
 
-from kova_auto.core.errors import JobFileError
 from kova_auto.core.job import JobFile
-from kova_auto.core.unsupported import unsupported
-from kova_auto.scheduling.jobfiles import load_job
 from kova_auto.settings.model import SettingsFile
 from tests.docs.keys import NONE, REQUIRED, Key, keys_of
 from tests.docs.pages import bare, codes, tables
 
 HEAD = ["Key", "Default", "May be", "Means"]
 MODELS = [("docs/jobs.md", JobFile), ("docs/settings.md", SettingsFile)]
-# One job that asks for everything that this version refuses.
-EVERYTHING = """
-prompt = "Look around."
-isolation = "worktree"
-approval = { on_unreachable = "keep", questions = "suspend" }
-agents = { allow = ["x"] }
-context = { memory = ["job"], skills = ["x"], attachments = ["x"] }
-"""
 
 
 def rows(page: str) -> dict[str, list[str]]:
@@ -64,26 +51,3 @@ def _missing(key: Key, row: list[str]) -> str:
     words, text = set(codes(row[2])), " ".join(row[2:]).replace("`", "").split()
     lacks = sorted(key.choices - words) + sorted(key.bounds - {word.rstrip(",.;") for word in text})
     return f"{key.name}: {', '.join(lacks)}" if lacks else ""
-
-
-def refused(tmp_path: Path, text: str) -> set[str]:
-    """Return the keys of a job that this version cannot obey."""
-    path = tmp_path / "example.toml"
-    (tmp_path / "schema.json").write_text("{}")
-    path.write_text(text)
-    with pytest.raises(JobFileError) as caught:
-        load_job(path)
-    return {problem.key for problem in caught.value.problems if "cannot do that yet" in problem.message}
-
-
-def test_what_is_refused_today_is_marked_and_nothing_else_is(tmp_path: Path) -> None:
-    found = refused(tmp_path, EVERYTHING)
-    marked = {key for key, row in rows("docs/jobs.md").items() if "refused today" in row[3].lower()}
-    assert marked == found == named_in_the_code()
-
-
-def named_in_the_code() -> set[str]:
-    """Return the keys that `unsupported` knows."""
-    tree = ast.parse(Path(unsupported.__code__.co_filename).read_text())
-    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    return texts & {key.name for key in keys_of(JobFile)}
