@@ -164,7 +164,7 @@ class _Drive:
         self._hand: asyncio.Task[Advanced]
         self._stepping: Acting | None = None  # that the hand is at and that may be cut off
         self._looking: asyncio.Future[None] | None = None
-        self._cut: Exception | None = None  # why what the hand is at does not count
+        self._cut: Exception | None = None  # why what the hand is at does not count; looked at again if that came first
 
     async def run(self) -> Advanced:
         hand = self._hand = asyncio.get_running_loop().create_task(self._work())
@@ -226,7 +226,7 @@ class _Drive:
 
     async def _unless_ended(self, entries: Entries, step: Acting) -> Entry:
         """Await one stretch of a step's work; where something ends it before, what was done at that moment counts."""
-        if self._is_rung(step) and await self._ends(step):
+        if (self._cut or self._is_rung(step)) and await self._ends(step):
             raise _CutOffError
         self._mind(step)
         hand, self._cut, self._stepping = self._hand, None, step

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 
 import pytest
 
 from kova_auto.core.approval.levels import Decision, Effect, Verdict
-from kova_auto.core.event import ApprovalDecided, CallFinished, CallStarted, StopRequested
-from kova_auto.core.ids import CallId
+from kova_auto.core.event import ApprovalDecided, CallFinished, CallStarted, Event, StopRequested
+from kova_auto.core.ids import CallId, RunId
 from kova_auto.core.job import Job, Outcome
 from kova_auto.core.message import CallRequest, ResultStatus, TextPart, ToolCall, ToolMessage, told
 from kova_auto.core.replay import Ending
 from kova_auto.core.settling import TOGETHER
 from kova_auto.core.tool import Scene, ToolFact, ToolOutput
 from kova_auto.engine.dispatch import Advanced
+from tests.doubles.journal import MemoryJournal
 from tests.doubles.model import ScriptedModel
 from tests.doubles.toolbox import Hands
 from tests.engine.replays import Again
@@ -33,6 +34,7 @@ class Looking(Hands):
         begun: What was looked at, in order.
         crowd: No look ends before so many are under way.
         fails: What a look raises.
+        blobs: What is to be kept of a look: it is written at once.
         most: So many were under way at the same time.
     """
 
@@ -50,6 +52,7 @@ class Looking(Hands):
     begun: list[str] = field(default_factory=list)
     crowd: int = 1
     fails: dict[str, Exception] = field(default_factory=dict)
+    blobs: dict[str, tuple[bytes, ...]] = field(default_factory=dict)
     under_way: int = 0
     most: int = 0
     crowded: asyncio.Event = field(default_factory=asyncio.Event)
@@ -73,7 +76,7 @@ class Looking(Hands):
             if what in self.fails:
                 raise self.fails[what]
             self.done.append(f"{scene.call_id} {call.tool}")
-            yield ToolOutput(told(ResultStatus.OK, f"this is {what}"))
+            yield ToolOutput(told(ResultStatus.OK, f"this is {what}"), self.blobs.get(what, ()))
         except asyncio.CancelledError:
             self.left.append(scene.call_id)
             raise
@@ -102,8 +105,10 @@ def results(model: ScriptedModel) -> list[str]:
     return [part.text for message in messages for part in message.parts if isinstance(part, TextPart)]
 
 
-async def a_run(hands: Looking, *calls: CallRequest, job: Job | None = None) -> tuple[Stage, ScriptedModel]:
-    stage = Stage(hands=hands)
+async def a_run(
+    hands: Looking, *calls: CallRequest, job: Job | None = None, journal: MemoryJournal | None = None
+) -> tuple[Stage, ScriptedModel]:
+    stage = Stage(hands=hands, journal=journal or MemoryJournal())
     await stage.opened(job=job or a_job(automation="full"))
     return stage, ScriptedModel(says("Let me see.", *calls), says("Done."))
 
@@ -244,6 +249,37 @@ async def test_a_run_that_is_stopped_meanwhile_keeps_what_was_done_and_ends_the_
     assert await stage.statuses() == [unknown, fine, unknown, fine, unknown]
     assert (sorted(hands.left), hands.under_way) == (["1.1", "1.3", "1.5"], 0)
     assert hands.recovered == ["1.1 read", "1.3 read", "1.5 read"]
+
+
+class Slow(MemoryJournal):
+    """Take a while to say what others have written, and let something happen meanwhile."""
+
+    meanwhile: Callable[[], None] | None = None
+
+    async def events(self, run_id: RunId, after: int = 0) -> Sequence[tuple[int, Event]]:
+        if self.meanwhile:
+            self.meanwhile()
+            for _ in range(20):
+                await asyncio.sleep(0)
+        return await super().events(run_id, after)
+
+
+@pytest.mark.parametrize("blobs", [(), (b"a picture",)], ids=["that may wait", "that is written at once"])
+async def test_a_result_that_comes_while_a_stop_is_being_read_does_not_hide_it(blobs: tuple[bytes, ...]) -> None:
+    hands = Looking(crowd=2, gates={name: asyncio.Event() for name in "ab"}, blobs={"a": blobs})
+    journal = Slow()
+    stage, model = await a_run(hands, *reads(*"ab"), journal=journal)
+    on_record = asyncio.Event()
+    journal.after_append = lambda _, event: on_record.set() if event.kind == "call_started" else None
+    driving = asyncio.create_task(stage.engine(model=model).advance(RUN))
+    await on_record.wait()  # So that nothing waits to be written, which would have the worker look again.
+    stop = StopRequested(at=stage.clock.now(), outcome=Outcome.CANCELLED, reason="enough", by="ann")
+    await journal.append(await journal.load(RUN), stop)
+    journal.meanwhile = hands.gates["a"].set
+    stage.bells.asked(RUN)
+
+    assert await asyncio.wait_for(driving, 5) is Advanced.DONE
+    assert await stage.statuses() == [ResultStatus.OK, ResultStatus.UNKNOWN]
 
 
 async def test_a_run_whose_time_is_over_meanwhile_ends_the_same_way() -> None:
