@@ -7,7 +7,7 @@ An event carries its version; `upgrade` turns an older body into today's. A new 
 from __future__ import annotations
 
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, Field, JsonValue, TypeAdapter, ValidationError
@@ -288,20 +288,50 @@ def upgrade(body: dict[str, Any]) -> dict[str, JsonValue]:
     return body
 
 
-_NO_TOOLS = '"tools":[]'
+_NO_TOOLS, _BEHIND_JOB = '"tools":[]', '"policy_hash":'
 
 
 def dump(event: Event) -> str:
     """Return the event's JSON, as it is written to the journal.
 
-    Tools are nearly all that a context is made of, and the same for nearly all runs: each knows its JSON.
+    Tools are nearly all that a context is made of, and the same for nearly all runs: each knows its JSON. So is its job
+    nearly all that opens a run.
     """
+    if isinstance(event, RunRequested):
+        return _opening(event)
     if not isinstance(event, ContextAssembled | ModeEntered):
         return event.model_dump_json(exclude_defaults=False)
     tools = ",".join([tool.json_text for tool in event.tools])
     bare = event.but(tools=()).model_dump_json(exclude_defaults=False)
     before, place, behind = bare.partition(_NO_TOOLS)  # No text holds it: what is quoted there is escaped.
     return f"{before}{place[:-1]}{tools}]{behind}"
+
+
+class _Same:
+    """Tell a job from others by what it is: to compare what it holds takes longer than to write it."""
+
+    __slots__ = ("job",)
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.job is self.job
+
+    def __hash__(self) -> int:
+        return id(self.job)
+
+
+@lru_cache(maxsize=64)
+def _json_of(same: _Same) -> str:
+    return same.job.model_dump_json(exclude_defaults=False)
+
+
+def _opening(event: RunRequested) -> str:
+    """Return the JSON of what opens a run."""
+    bare = event.model_dump_json(exclude={"job"}, exclude_defaults=False)
+    before, place, behind = bare.partition(_BEHIND_JOB)  # As with tools: no text in front holds it.
+    return f'{before}"job":{_json_of(_Same(event.job))},{place}{behind}'
 
 
 def load(text: str | bytes) -> Event:

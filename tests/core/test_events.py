@@ -9,7 +9,7 @@ import pytest
 from kova_auto.core.approval.levels import Mode
 from kova_auto.core.errors import UnknownEventError
 from kova_auto.core.event import CURRENT, Event, ModeEntered, RunRequested, dump, load, upgrade
-from kova_auto.core.ids import CallId, blob_hash
+from kova_auto.core.ids import CallId, RunId, blob_hash
 from kova_auto.core.message import FileChange, ResultStatus, ToolSpec
 from tests.core.facts import acquired, assembled, ended, result, two_calls
 from tests.support import a_job, a_request, at
@@ -62,6 +62,15 @@ def test_tools_are_written_as_they_would_be_with_all_else(tools: tuple[ToolSpec,
     mode = ModeEntered(at=at("06:00:00"), mode=Mode.AGENT, call_id=CallId('"tools":[]'), tools=tools)
 
     for event in (context, mode, context):  # The second time, each tool knows its JSON.
+        assert dump(event) == event.model_dump_json()
+        assert load(dump(event)) == event
+
+
+@pytest.mark.parametrize("said", ["", '"policy_hash":"x"', '\\"policy_hash":'])
+def test_what_opens_a_run_is_written_as_any_other_fact_whatever_its_texts_say(said: str) -> None:
+    for job in (FULL_JOB, a_job(), FULL_JOB):  # The second time, its JSON is known.
+        event = a_request(job=job, inputs={"said": said}).but(run_id=RunId(f"run {said}"))
+
         assert dump(event) == event.model_dump_json()
         assert load(dump(event)) == event
 
