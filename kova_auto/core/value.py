@@ -36,9 +36,12 @@ class Value(BaseModel):
             raise TypeError(msg)
         if len(said) > len(fields):  # What was worked out of these values is not taken over.
             said = {name: said[name] for name in fields}
+        named = self.__pydantic_fields_set__
         copy = kind.__new__(kind)
         object.__setattr__(copy, "__dict__", {**said, **changes})
-        object.__setattr__(copy, "__pydantic_fields_set__", self.__pydantic_fields_set__ | changes.keys())
+        object.__setattr__(
+            copy, "__pydantic_fields_set__", named if changes.keys() <= named else named | changes.keys()
+        )
         object.__setattr__(copy, "__pydantic_extra__", None)
         object.__setattr__(copy, "__pydantic_private__", None)
         return copy
