@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import date, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -54,9 +55,14 @@ class ProviderTable(Value):
         found = [(f"headers.{name}", value) for name, value in headers if isinstance(value, SecretRef)]
         return (("api_key", self.api_key), *found) if self.api_key else tuple(found)
 
+    @cached_property
+    def plain(self) -> Mapping[str, object]:
+        """Return what the table says as it stands there; each run asks."""
+        return self.model_dump(exclude={"api_key", "headers", "timeouts"}, exclude_none=True)
+
     def said(self, resolve: Resolve) -> dict[str, object]:
         """Return what the table says in the terms of `core.provider.configured`, its secrets resolved."""
-        plain = self.model_dump(exclude={"api_key", "headers", "timeouts"}, exclude_none=True)
+        plain: dict[str, object] = {**self.plain}
         if self.api_key is not None:
             plain["api_key"] = resolve(self.api_key)
         if self.headers is not None:

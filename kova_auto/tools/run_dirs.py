@@ -32,7 +32,11 @@ class RunDirs:
     @property
     def root(self) -> Path:
         """Return what is removed when the run ends."""
-        return self.base / "runs" / _short(self.run_id)
+        return Path(self._root)
+
+    @property
+    def _root(self) -> str:
+        return f"{self.base}/runs/{_short(self.run_id)}"
 
     @property
     def temp(self) -> Path:
@@ -50,7 +54,7 @@ class RunDirs:
 
     def are_there(self) -> bool:
         """Say whether the run has kept anything: most run no command."""
-        return os.path.lexists(self.root)
+        return os.path.lexists(self._root)
 
     def make(self, workspace: str) -> None:
         """Make the directories, for this user only; calling twice is safe."""
