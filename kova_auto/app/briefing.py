@@ -135,7 +135,7 @@ class Briefings:
         return (await mentioned(found, sight, self.lister, images=images) if found else NOTHING).plus(with_these)
 
     async def _notes(self, state: RunState, ground: Ground) -> Briefing:
-        places = (ground.workspace, str(self.home), str(self.memory))
+        places = (ground.workspace, *self._own, *self.skills.own)
         wanted = state.job.context.skills
         if not wanted and await look(lambda: self._are_missing(ground), *places):
             return NOTHING  # Most runs: finding that out piece by piece costs several times as much.
@@ -149,7 +149,7 @@ class Briefings:
     @property
     def _own(self) -> tuple[str, ...]:
         """Return where what the user has written lies, if it does."""
-        return (str(self.memory), *(f"{self.home}/{FOLDER}/{name}" for name in NAMES))
+        return (str(self.memory), *[f"{self.home}/{FOLDER}/{name}" for name in NAMES])
 
     def _memory(self, state: RunState) -> Briefing:
         workspace = Path(state.request.workspace)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -65,13 +66,18 @@ class Skills:
     @property
     def own(self) -> tuple[str, ...]:
         """Return where skills lie, if there are any, besides those of a workspace."""
-        users = (str(self.home.joinpath(*parts)) for parts in FOLDERS)
-        return (*users, *(str(folder) for _, folder in self.extra))
+        return _own(self.home, tuple(self.extra))
 
     def _files(self, ground: Ground) -> Iterator[SkillFile | str]:
         yield from workspace_skills(self.roots, ground)
         yield from user_skills(self.home)
         yield from plugin_skills(self.extra, self.home)
+
+
+@lru_cache(maxsize=16)  # A service asks for its own before each run.
+def _own(home: Path, extra: tuple[tuple[str, Path], ...]) -> tuple[str, ...]:
+    users = (str(home.joinpath(*parts)) for parts in FOLDERS)
+    return (*users, *(str(folder) for _, folder in extra))
 
 
 @contextmanager

@@ -73,6 +73,8 @@ class Briefing:
 
     def plus(self, other: Briefing) -> Briefing:
         """Return both, what the other holds behind what is held here."""
+        if self is NOTHING or other is NOTHING:  # Of most kinds there is nothing.
+            return other if self is NOTHING else self
         return Briefing(
             memory=_joined(self.memory, other.memory),
             digest=_joined(self.digest, other.digest),
