@@ -15,6 +15,8 @@ from kova_auto.app.discovery import Discovery, nobody
 from kova_auto.app.finding import Finding, Mark
 from kova_auto.app.house_findings import of_data, of_secret, of_settings
 from kova_auto.app.inbound_findings import of_inbound
+from kova_auto.app.mcp import servers_of
+from kova_auto.app.mcp_findings import of_mcp
 from kova_auto.app.model_findings import Asking, of_job, of_servers
 from kova_auto.app.models import Providers
 from kova_auto.app.parking import of_parked
@@ -72,6 +74,7 @@ async def _examined(
     broken += await of_parked(settings, environ) if broken else []
     broken += await of_cadence(settings, environ, jobs, now)
     said = await asyncio.to_thread(_of_files, settings, environ, jobs)
+    said += await asyncio.to_thread(_of_servers, settings, environ, vault, jobs, now)
     for finding in (*broken, *of_unconfined(jobs), *said):
         yield finding
     for job in jobs:
@@ -109,6 +112,13 @@ def _of_files(settings: Settings, environ: Mapping[str, str], jobs: list[Job]) -
         *said,
         *of_inbound(settings, environ, jobs),
     ]
+
+
+def _of_servers(
+    settings: Settings, environ: Mapping[str, str], vault: Vault, jobs: list[Job], now: datetime
+) -> list[Finding]:
+    plugins = agents_of(settings, environ).plugins
+    return list(of_mcp(servers_of(places_of(settings, environ), environ, vault, plugins), jobs, now))
 
 
 def _jobs(settings: Settings) -> tuple[list[Job], list[Finding]]:

@@ -39,6 +39,7 @@ COMMANDS: Final = (
     Entry("rules", "kova_auto.cli.rules", "List, add and forget what is allowed for good; try rules out", LOOK),
     Entry("memory", "kova_auto.cli.memory", "List, search, edit, forget and restore the notes that runs keep", LOOK),
     Entry("agents", "kova_auto.cli.agents", "List, show and check the definitions of subagents", LOOK),
+    Entry("mcp", "kova_auto.cli.mcp", "List and check the MCP servers that runs may use", LOOK),
     Entry("skills", "kova_auto.cli.skills", "List, show and check the skills that runs may load", LOOK),
     Entry("deliveries", "kova_auto.cli.deliveries", "List and show what endpoints are owed; try again", LOOK),
     Entry("usage", "kova_auto.cli.usage", "Show what models have used, and what it cost", LOOK),

@@ -168,8 +168,10 @@ class Connection:
                 raise ToolFailedError(self._named(await self._why(failure)))
             return asking.result()
         if self.is_over:
+            await asyncio.wait({asking}, timeout=_LAST_WORDS_S)
             raise ToolFailedError(self._named(await self._epitaph()))
         await self.close()
+        await asyncio.wait({asking}, timeout=_LAST_WORDS_S)
         message = self._named(f"it did not {what} within {seconds:g} s, and was ended{self._remarks()}")
         raise ToolTimeoutError(message)
 
@@ -184,13 +186,20 @@ class Connection:
         return ToolTimeoutError(f"{message}{self._remarks()}")
 
     async def _why(self, failure: BaseException) -> str:
-        return await self._epitaph() if self._wire.is_closed(failure) else str(self._wire.said(failure))
+        if not self._wire.is_closed(failure):
+            return str(self._wire.said(failure))
+        said = await self._epitaph()
+        return said if self.is_over else str(self._wire.said(failure))  # One answer broke off, nothing else.
 
     async def _epitaph(self) -> str:
         """Return how a connection ended that we did not end."""
         if self._task:  # Its last words may be on their way.
             await asyncio.wait({self._task}, timeout=_LAST_WORDS_S)
-        return f"no answer: {self._stdio.epitaph() if self._stdio else 'the connection has ended'}"
+        if self._stdio:
+            return f"no answer: {self._stdio.epitaph()}"
+        has_failed = self._task and self._task.done() and not self._task.cancelled()
+        failure = self._task.exception() if self._task and has_failed else None
+        return f"no answer: {self._wire.said(failure) if failure else 'the connection has ended'}"
 
     def _remarks(self) -> str:
         return str(self._stdio.remarks()) if self._stdio else ""

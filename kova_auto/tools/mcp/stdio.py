@@ -89,9 +89,9 @@ class Stdio:
         finally:
             with anyio.CancelScope(shield=True):
                 await self._stop(process, leader)
-            for pump in pumps:
-                pump.cancel()
-            await asyncio.gather(*pumps, return_exceptions=True)
+                for pump in pumps:
+                    pump.cancel()
+                await asyncio.gather(*pumps, return_exceptions=True)
             for stream in (inward, read, write, outward):
                 stream.close()
 

@@ -98,7 +98,8 @@ async def sifted(read: Any, write: Any, sieve: Sieve) -> AsyncIterator[tuple[Any
     finally:
         for task in pumps:
             task.cancel()
-        await asyncio.gather(*pumps, return_exceptions=True)
+        with anyio.CancelScope(shield=True):
+            await asyncio.gather(*pumps, return_exceptions=True)
         for stream in (inward, out, into, outward):
             stream.close()
 
