@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from datetime import datetime
 from functools import reduce
 from typing import Any
 
@@ -71,8 +72,11 @@ class Pen:
         Raises:
             OvertakenError: It cannot follow what somebody else has written.
         """
-        await self.heed_clock()
-        self._hold(entry)
+        now, steady_s = self._world.clock.now(), self._world.clock.steady_s()
+        if self._was_moved(now, steady_s):
+            await self.heed_clock()
+        self._held.append(entry)
+        self._wrote_at, self._wrote_s = now, steady_s
         if not (entry.waits and self._follows(entry)):
             await self.flush()
 
@@ -125,12 +129,15 @@ class Pen:
 
     async def heed_clock(self) -> None:
         """Write down that the clock was set or the machine slept, where that is so: it was not running time."""
-        clock = self._world.clock
-        now, ran_s = clock.now(), clock.steady_s() - self._wrote_s
-        if abs((now - self._wrote_at).total_seconds() - ran_s) > UNSTEADY_S:
+        now, steady_s = self._world.clock.now(), self._world.clock.steady_s()
+        if self._was_moved(now, steady_s):
             LOG.info("run %s: the clock was moved, or the machine slept", self.state.run_id)
-            self._hold(Entry(ClockMoved(at=now, ran_s=ran_s)))
+            self._hold(Entry(ClockMoved(at=now, ran_s=steady_s - self._wrote_s)))
             await self.flush()
+
+    def _was_moved(self, now: datetime, steady_s: float) -> bool:
+        ran_s = steady_s - self._wrote_s
+        return abs((now - self._wrote_at).total_seconds() - ran_s) > UNSTEADY_S
 
     async def fold_in(self) -> list[Event]:
         """Take in what others have written since, and return it."""
