@@ -29,6 +29,7 @@ from kova_auto.core.value import Value
 from kova_auto.core.webhook_source import WebhookSource
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+SkillName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 
 
 def render_moment(value: object) -> object:
@@ -274,7 +275,7 @@ class Context(Table):
     """Say what a run is shown besides its prompt; `skills` None is all that a model may choose itself."""
 
     memory: tuple[Literal["workspace", "global", "job"], ...] = ("workspace", "global")
-    skills: tuple[str, ...] | None = None
+    skills: tuple[SkillName, ...] | None = None
     attachments: tuple[str, ...] = ()
 
 

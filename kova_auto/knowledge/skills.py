@@ -21,6 +21,8 @@ from kova_auto.knowledge.files import read_trusted
 from kova_auto.knowledge.frontmatter import split_mended
 
 _MOST_ENTRIES: Final = 4_096
+_MOST_KNOWN: Final = 32 * 1024
+"""Characters of a file that is kept in mind as it was parsed."""
 
 
 def user_skills(home: Path) -> Iterator[SkillFile | str]:
@@ -46,10 +48,14 @@ def plugin_skills(extra: Sequence[tuple[str, Path]], home: Path) -> Iterator[Ski
 
 def parse_skill(file: SkillFile) -> Skill | Broken:
     """Return the skill of a file, or what is wrong with it."""
-    return _parsed(file)
+    return _known(file) if len(file.text) <= _MOST_KNOWN else _parsed(file)
 
 
 @lru_cache(maxsize=512)  # Each run is told of the same few.
+def _known(file: SkillFile) -> Skill | Broken:
+    return _parsed(file)
+
+
 def _parsed(file: SkillFile) -> Skill | Broken:
     if file.problem:
         return Broken(file, ConfigError(file.problem, path=file.path))

@@ -7,7 +7,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from kova_auto.core.skills.check import KEYS
 from kova_auto.core.skills.precedence import Broken
 from kova_auto.core.skills.skill import MOST_BYTES, MOST_IN_FOLDER, Layer, Skill, SkillFile
 from kova_auto.knowledge.skills import parse_skill, plugin_skills, user_skills
@@ -191,3 +194,25 @@ def test_a_plugin_may_name_a_skill_itself(home: Path) -> None:
 
     assert isinstance(audit, SkillFile)
     assert (audit.name, audit.folder, audit.problem) == ("audit", str(folder), "")
+
+
+VALUES = st.sampled_from(
+    ["x", "X Y", "", "12", "true", "null", "[a, b]", "{a: 1}", "- a", "a: b", "'", "*", "~", "x" * 2_000]
+)
+
+
+@given(
+    st.dictionaries(st.sampled_from([*KEYS, "version", "nmae"]), VALUES),
+    st.sampled_from(["", "# Only a heading", "Do it."]),
+)
+def test_whatever_keys_and_values_there_are_a_skill_comes_out_or_an_error_with_its_line(
+    front: dict[str, str], body: str
+) -> None:
+    text = "\n".join(["---", *(f"{key}: {value}" for key, value in front.items()), "---", body])
+    found = parse_skill(SkillFile(Layer.USER, "~/.kova/skills", "x", "/home/me/.kova/skills/x", text=text))
+
+    if isinstance(found, Broken):
+        assert all(problem.line for problem in found.error.problems)
+    else:
+        assert (bool(found.name), bool(found.description), len(found.description) <= 1_024) == (True, True, True)
+        assert all(remark.line for remark in found.remarks)
