@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -64,6 +64,7 @@ class Opening:
         permissions: Say what people and this machine allowed for good.
         loader: Reads a job file with the settings' zone and endpoints.
         learn: Fetches secrets, so that they are known before a word of the run is written down.
+        at_hand: Every secret that the settings name is in the environment: to fetch one takes no time.
     """
 
     clock: Clock
@@ -73,6 +74,8 @@ class Opening:
     permissions: Permissions
     loader: Callable[[Path], Job]
     learn: Callable[[Iterable[SecretRef]], None]
+    at_hand: bool = False
+    _seen: set[str] = field(default_factory=set)
 
     async def of_occurrence(
         self,
@@ -93,7 +96,7 @@ class Opening:
             given: Values of inputs that the job may declare; each is cut to what it may hold.
         """
         now, key = self.clock.now(), run_id(JobName(job.name), nominal_at)
-        found = await aside(partial(self._look, key, job, now))
+        found = await self._found(key, job, now)
         try:
             inputs, means = inputs_of(job, _fitting(job, given)), await self._chain(found, job, now)
             chain = await self.past.chain(job, now, self.pinning, means)
@@ -139,7 +142,7 @@ class Opening:
         if ask.listener:
             job = job.model_copy(update={"notify": (Notify(endpoint=ask.listener.name),)})
         key = requested_run_id(JobName(job.name), ask.asked_at, ask.key)
-        found = await aside(partial(self._look, key, job, now))
+        found = await self._found(key, job, now)
         chain = await self._chain(found, job, now)
         if chain.lacks:
             raise ConfigError(chain.lacks, path=job.path, key=chain.key)
@@ -163,15 +166,26 @@ class Opening:
         opened = await self.of_request(RunAsk(job=item.path, key=item.key, asked_at=item.asked_at))
         return opened.model_copy(update={"nominal_at": item.nominal_at, "due_at": item.nominal_at})
 
-    def _look(self, key: RunId, job: Job, now: datetime) -> _Found:
-        """Look up all that a run needs of this machine; on a thread, as secrets and files may take a while."""
+    async def _found(self, key: RunId, job: Job, now: datetime) -> _Found:
+        """Look up all that a run needs of this machine; on a thread where secrets and files may take a while.
+
+        So they do where a job is looked at for the first time: what knows prices is loaded then.
+        """
+        is_at_hand = self.at_hand and job.name in self._seen and all(ref.env for ref in job.env.values())
+        standings = self.permissions.at_once(job) if is_at_hand and job.isolation == "in-place" else None
+        if standings:
+            return self._look(key, job, now, standings)
+        self._seen.add(job.name)
+        return await aside(partial(self._look, key, job, now))
+
+    def _look(self, key: RunId, job: Job, now: datetime, standings: Standings | None = None) -> _Found:
         self.learn(job.env.values())
         chain: Chain | ConfigError | None
         try:
             chain = self.pinning.without_server(job, now)
         except ConfigError as exc:
             chain = exc
-        return _Found(key, chain, self.copies.workspace(key, job), self.permissions.of_job(job))
+        return _Found(key, chain, self.copies.workspace(key, job), standings or self.permissions.of_job(job))
 
     async def _chain(self, found: _Found, job: Job, now: datetime) -> Chain:
         if isinstance(found.chain, ConfigError):

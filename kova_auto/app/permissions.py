@@ -25,8 +25,9 @@ from kova_auto.core.permissions import NOTHING, without
 from kova_auto.core.policy import policy_of_run
 from kova_auto.core.state import RunState
 from kova_auto.core.tool import CallFacts
-from kova_auto.knowledge.permissions import PermissionFiles, Said
+from kova_auto.knowledge.permissions import FOLDER, PermissionFiles, Said
 from kova_auto.knowledge.roots import Refuses, find
+from kova_auto.mounts import mounts
 from kova_auto.settings.model import Settings
 
 LOG = logging.getLogger(__name__)
@@ -106,6 +107,13 @@ class Permissions:
         found = self.standing(job.workspace)
         exempt = self.exempt(job) if job.mcp.servers else ()
         return found._replace(user=found.user.plus(Standing(tools=exempt))) if exempt else found
+
+    def at_once(self, job: Job) -> Standings | None:
+        """Return the same where it is told in no time: nothing is far, and no file is there to be read; else None."""
+        places = (job.workspace, f"{self.files.home}/{FOLDER}", str(self.files.folder))
+        if job.mcp.servers or not mounts().are_near(*places) or not self.files.are_missing(job.workspace):
+            return None
+        return _NOTHING
 
     def survey(self, workspace: str | Path) -> Survey:
         """Return what each file says of a workspace. Reads files."""

@@ -25,10 +25,11 @@ from kova_auto.core.ids import CallId
 from kova_auto.core.message import ToolCall
 from kova_auto.core.policy import policy_of_run
 from kova_auto.core.run import opened
+from kova_auto.mounts import mounts
 from kova_auto.scheduling.jobfiles import load_job
 from kova_auto.settings.load import load_settings
 from tests.app.houses import Home, id_of
-from tests.support import ALONE, at
+from tests.support import ALONE, a_job, at
 
 RULES = Standing(commands=("make lint",))
 WRITES = """
@@ -263,3 +264,30 @@ def test_what_is_forgotten_counts_no_more_whoever_allowed_it(home: Home) -> None
     assert known.standing(str(home.workspace)).user == RULES
     assert (known.forget(home.workspace, RULES), known.forget_everywhere(RULES)) == (RULES, RULES)
     assert known.standing(str(home.workspace))[:3] == (Standing(), Standing(), Standing())
+
+
+def test_what_no_file_says_is_told_at_once_where_nothing_is_far(home: Home) -> None:
+    home.workspace.mkdir(parents=True, exist_ok=True)
+    known, job = permissions(home), a_job(workspace=str(home.workspace))
+    near = mounts().are_near(str(home.path))
+
+    assert known.at_once(job) == (known.of_job(job) if near else None)
+    assert known.at_once(job.model_copy(update={"workspace": "/proc/self"})) is None
+
+
+def test_what_a_file_says_is_not_told_at_once(home: Home) -> None:
+    home.workspace.mkdir(parents=True, exist_ok=True)
+    project_says(home, {"allowCommands": ["make lint"]})
+
+    assert permissions(home).at_once(a_job(workspace=str(home.workspace))) is None
+
+
+async def test_a_run_counts_what_was_allowed_since_the_one_before(home: Home) -> None:
+    job = load_job(home.job("often"), timezone="UTC", endpoints=())
+    async with home.house() as house:
+        first = await house.opening.of_occurrence(job, at("06:00:00"))
+        user_says(home, {"allowCommands": ["make lint"]})
+        second = await house.opening.of_occurrence(job, at("07:00:00"))
+
+    assert (first.user, second.user) == (Standing(), permissions(home).standing(job.workspace).user)
+    assert second.user != Standing()
