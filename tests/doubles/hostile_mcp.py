@@ -168,6 +168,12 @@ class Server:
     def tools_call_silent(self, key: object, params: dict[str, Any]) -> None:
         time.sleep(60)
 
+    def tools_call_deaf(self, key: object, params: dict[str, Any]) -> None:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        if self.state:
+            self.state.write_text(f"called {os.getpid()}\n")
+        time.sleep(60)
+
     def tools_call_dies_later(self, key: object, params: dict[str, Any]) -> None:
         sys.stderr.write("out of luck\n")
         sys.stderr.flush()
