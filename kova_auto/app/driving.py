@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from kova_auto.app.house import House
 from kova_auto.core.errors import JournalBusyError
-from kova_auto.core.ids import RunId
-from kova_auto.core.ports import Agenda
+from kova_auto.core.family import waits_for_persons
+from kova_auto.core.ids import DISPATCHED, RunId, root_of
+from kova_auto.core.ports import Agenda, Views
 from kova_auto.core.state import Execution
 from kova_auto.core.view import RunRow
 from kova_auto.engine.backends.embedded import Embedded
@@ -41,23 +42,24 @@ async def drive_one(house: House, run_id: RunId, stop: asyncio.Event) -> Advance
                 if row is None:  # The bell that this very try has rung is no reason to try again.
                     await _wait(stop, AGAIN_S)
                     continue
-                if await _rests(house, row):
+                left = await _left(house, run_id)
+                if await _rests(house, row, left):
                     return advanced
-                wait_s = (row.wake_at - house.clock.now()).total_seconds() if row.wake_at else AGAIN_S
+                wait_s = (row.wake_at - house.clock.now()).total_seconds() if row.wake_at and not left else AGAIN_S
                 await heard(bell, min(max(wait_s, SHORTEST_NAP_S), LONGEST_NAP_S))
 
 
-async def _rests(house: House, row: RunRow) -> bool:
-    """Say whether waiting would end by nothing that this process does."""
-    if row.execution is Execution.SUSPENDED:
-        return True
+async def _rests(house: House, row: RunRow, left: Sequence[RunRow]) -> bool:
+    """Say whether waiting would end by nothing that this process does: where a person is waited for, by its clock."""
     if row.waits_for:
         return house.settings.database == "sqlite"  # Nobody else works on this database.
-    if not row.resting or row.wake_at:
+    if not left:
+        return row.execution is Execution.SUSPENDED
+    if not all(one.resting for one in (row, *left)):
         return False
     with contextlib.suppress(JournalBusyError):
-        left = [one for one in await house.store.views.descendants(row.run_id) if not one.finished_at]
-        return bool(left) and all(one.resting and not one.wake_at for one in left)
+        family = [await house.store.journal.load(one.run_id) for one in (row, *left)]
+        return waits_for_persons(family, house.clock.now())
     return False
 
 
@@ -71,7 +73,7 @@ class _OfOne:
     async def agenda(self, now: datetime, limit: int = 1000) -> Agenda:
         """Return which of them can go on, and when the next will."""
         views = self.house.store.views
-        rows = {row.run_id: row for row in await views.descendants(self.root) if not row.finished_at}
+        rows = {row.run_id: row for row in await _unfinished(views, self.root)}
         if not rows:
             return Agenda((), None)
         ready = (await views.agenda(now, limit)).ready
@@ -94,6 +96,18 @@ async def _children_driven(house: House, root: RunId) -> AsyncIterator[None]:
     finally:
         stop.set()
         await asyncio.gather(driving, return_exceptions=True)
+
+
+async def _left(house: House, root: RunId) -> Sequence[RunRow]:
+    """Return the runs that one has dispatched, itself or through others, and that have not finished."""
+    with contextlib.suppress(JournalBusyError):
+        return await _unfinished(house.store.views, root)
+    return ()
+
+
+async def _unfinished(views: Views, root: RunId) -> Sequence[RunRow]:
+    rows = await views.descendants(root_of(root))
+    return [row for row in rows if not row.finished_at and row.run_id.startswith(f"{root}{DISPATCHED}")]
 
 
 async def _row(house: House, run_id: RunId) -> RunRow | None:

@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kova_auto.cli.doing import doing
+from kova_auto.cli.output import DIM
 from kova_auto.cli.progress import progress, summary
 from kova_auto.cli.screen import Screen
 from kova_auto.core.delivery.notice import SCRIPTED
-from kova_auto.core.delivery.text import clean
+from kova_auto.core.delivery.text import clean, one_line
 from kova_auto.core.event import Event, RunFinished, RunRequested
 from kova_auto.core.run import RunState, apply, opened
 
 if TYPE_CHECKING:
     from kova_auto.app.control import Placed
 
+_NAME: Final = 40
+
 
 class Account:
     """Hold the facts of one run that have arrived so far."""
 
-    def __init__(self, screen: Screen, *, as_json: bool) -> None:
-        """Begin before the first fact."""
-        self.screen, self._as_json = screen, as_json
+    def __init__(self, screen: Screen, *, as_json: bool, depth: int = 0, above: str = "") -> None:
+        """Begin before the first fact.
+
+        Args:
+            screen: Where it is told.
+            as_json: Show facts as JSON; those of subagents are not shown then: each has a journal of its own.
+            depth: How many runs are above this one.
+            above: The names of these, as far as they are shown.
+        """
+        self.screen, self._as_json, self.depth, self._above = screen, as_json, depth, above
         self.events: list[Event] = []
         self.seq = 0
         self._state: RunState | None = None
@@ -36,18 +47,40 @@ class Account:
             raise LookupError(msg)
         return self._state
 
+    @property
+    def has_begun(self) -> bool:
+        """Say whether its first fact has arrived."""
+        return self._state is not None
+
+    @property
+    def name(self) -> str:
+        """Return how a subagent is called beside its siblings; empty for a run that nobody dispatched."""
+        by = self._state.request.child_of if self._state else None
+        return f"{self._above}{one_line(by.agent, _NAME)} {by.call_id}" if by and self.depth else ""
+
+    def beneath(self) -> Account:
+        """Return the account of a run that this one has dispatched, before its first fact."""
+        above = f"{self.name} > " if self.name else ""
+        return Account(self.screen, as_json=self._as_json, depth=self.depth + 1, above=above)
+
     def take(self, facts: Sequence[Placed], *, is_shown: bool = True) -> None:
         """Take in further facts, in their order."""
         for placed in facts:
             event, self.seq = placed.event, placed.seq
             self.events.append(event)
             self._state = opened(event) if isinstance(event, RunRequested) else apply(self.state, event)
-            if is_shown and self._as_json:
+            if is_shown and self._as_json and not self.depth:
                 self.screen.result(placed.model_dump_json())
-            elif is_shown:
+            elif is_shown and not self._as_json:
                 self._show(event)
 
     def _show(self, event: Event) -> None:
+        if self.depth:
+            margin = f"  {self.name} │ "
+            beneath = replace(self.screen.ink, width=self.screen.ink.width - len(margin))
+            for line in () if isinstance(event, RunRequested) else progress(event, self.state, beneath):
+                self.screen.line(f"{self.screen.ink(margin, DIM)}{line}")
+            return
         for line in progress(event, self.state, self.screen.ink):
             self.screen.line(line)
         if isinstance(event, RunFinished):
@@ -67,7 +100,7 @@ class Account:
         for text in summary(self.state, screen.ink):
             screen.line(text)
 
-    def show_doing(self, now: datetime) -> None:
-        """Show what the run is doing at this moment."""
+    def show_doing(self, now: datetime, children: Sequence[RunState] = ()) -> None:
+        """Show what the run is doing at this moment, and its subagents where it waits for them."""
         if not self._as_json:
-            self.screen.status(doing(self.state, now) if self._state else "")
+            self.screen.status(doing(self.state, now, children) if self._state else "")

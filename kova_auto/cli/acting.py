@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kova_auto.cli.account import Account
@@ -13,7 +14,7 @@ from kova_auto.cli.presses import Presses
 from kova_auto.cli.screen import screen
 from kova_auto.cli.through import Through
 from kova_auto.clock import SystemClock
-from kova_auto.core.ids import RunId
+from kova_auto.core.ids import RunId, root_of
 from kova_auto.settings.environment import environment
 
 if TYPE_CHECKING:
@@ -24,7 +25,16 @@ if TYPE_CHECKING:
 Deed = Callable[["Control", RunId], Awaitable[object]]
 
 
-def act(settings: Settings, run: str, deed: Deed, *, kind: str, as_json: bool = False, is_followed: bool = True) -> int:
+def act(  # each is a way in which commands differ
+    settings: Settings,
+    run: str,
+    deed: Deed,
+    *,
+    kind: str,
+    as_json: bool = False,
+    is_followed: bool = True,
+    is_whole: bool = False,
+) -> int:
     """Return the exit code of a run to which something was done.
 
     Args:
@@ -34,34 +44,42 @@ def act(settings: Settings, run: str, deed: Deed, *, kind: str, as_json: bool = 
         kind: What this process is, in one word.
         as_json: Show facts as JSON.
         is_followed: Stay until the run rests where a service goes on with it; without one this process always does.
+        is_whole: Of a subagent, the run is seen through that began its line: it waits for what is done here.
 
     Raises:
         KovaError: It could not be done.
     """
     log_warnings()
-    return asyncio.run(_act(settings, run, deed, kind=kind, as_json=as_json, is_followed=is_followed))
+    seeing = _Seeing(kind, as_json=as_json, is_followed=is_followed, is_whole=is_whole)
+    return asyncio.run(_act(settings, run, deed, seeing))
 
 
-async def _act(settings: Settings, run: str, deed: Deed, *, kind: str, as_json: bool, is_followed: bool) -> int:
+@dataclass(frozen=True, slots=True)
+class _Seeing:
+    """Hold how a run is seen through; see `act`."""
+
+    kind: str
+    as_json: bool
+    is_followed: bool
+    is_whole: bool
+
+
+async def _act(settings: Settings, run: str, deed: Deed, seeing: _Seeing) -> int:
     from kova_auto.app.connect import connected
 
-    async with connected(settings, environment(), kind=kind, drives=True) as connection:
+    async with connected(settings, environment(), kind=seeing.kind, drives=True) as connection:
         keep_secrets(connection.house)
-        through = await through_of(connection, run, as_json=as_json)
+        run_id = (await connection.control.find(run)).run_id
+        through = through_of(connection, root_of(run_id) if seeing.is_whole else run_id, as_json=seeing.as_json)
         await through.catch_up()
-        await deed(connection.control, through.run_id)
-        if connection.house is None and not is_followed:
+        await deed(connection.control, run_id)
+        if connection.house is None and not seeing.is_followed:
             through.account.screen.line(f"the service goes on with it: kova-auto runs tail {through.run_id} follows")
             return 0
         return await see_through(through)
 
 
-async def through_of(connection: Connection, run: str, *, as_json: bool) -> Through:
-    """Return what follows a run that somebody named.
-
-    Raises:
-        UnknownRunError: There is none of this name, or more than one.
-    """
-    row = await connection.control.find(run)
+def through_of(connection: Connection, run_id: RunId, *, as_json: bool) -> Through:
+    """Return what follows a run."""
     account = Account(screen(apart=as_json), as_json=as_json)
-    return Through(connection, row.run_id, account, Presses(), SystemClock())
+    return Through(connection, run_id, account, Presses(), SystemClock())

@@ -164,7 +164,7 @@ def _decide(
         said = Said(decision=decision, by=person(), note=reason, args=args)
         return await control.decide(run_id, CallId(call), said)
 
-    raise typer.Exit(act(settings_of(config), run, deed, kind="approvals", is_followed=False))
+    raise typer.Exit(act(settings_of(config), run, deed, kind="approvals", is_followed=False, is_whole=True))
 
 
 async def _edited(

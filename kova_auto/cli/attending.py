@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from kova_auto.cli.asking import person
-from kova_auto.cli.card import card
+from kova_auto.cli.card import card, dispatched
 from kova_auto.cli.chosen import chosen
 from kova_auto.core.approval.levels import Decision
 from kova_auto.core.delivery.text import clean
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from kova_auto.app.control import Said
     from kova_auto.cli.through import Through
-    from kova_auto.core.run import CallState
+    from kova_auto.core.run import CallState, RunState
 
 _ONCE, _ALWAYS, _NO = ("o", "once", "y", "yes"), ("r", "remember", "a", "always"), ("n", "no", "d", "deny")
 
@@ -57,10 +57,10 @@ class Attendant:
 
     async def attend(self, through: Through) -> bool:
         """Ask about the first call that waits, and hand the answer in; False where the person has left."""
-        waiting = through.account.state.pending
+        waiting = through.following.pending
         if not waiting:
             return False
-        asking = asyncio.ensure_future(self._ask(through, waiting[0]))
+        asking = asyncio.ensure_future(self._ask(through, *waiting[0]))
         leaving = asyncio.ensure_future(through.presses.once.wait())
         try:
             await asyncio.wait({asking, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -70,16 +70,16 @@ class Attendant:
                 task.cancel()
             await asyncio.gather(asking, leaving, return_exceptions=True)
 
-    async def _ask(self, through: Through, known: CallState) -> bool:
+    async def _ask(self, through: Through, state: RunState, known: CallState) -> bool:
         line = through.account.screen.line
         line()
-        for text in card(known, self.zone, through.account.state.plan):
+        for text in (*dispatched(state), *card(known, self.zone, state.plan)):
             line(text)
         said = await self._said(through, known)
         if said is None:
             return False
         try:
-            await through.connection.control.decide(through.run_id, known.call.id, said)
+            await through.connection.control.decide(state.run_id, known.call.id, said)
         except IllegalEventError as exc:
             line(clean(str(exc)))  # Somebody was quicker, elsewhere.
         except ConfigError as exc:

@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kova_auto.cli.progress import spell_child
 from kova_auto.cli.run_rows import when
 from kova_auto.core.delivery.report import spell_standing
 from kova_auto.core.delivery.text import one_line, visible
-from kova_auto.core.run import CallState
+from kova_auto.core.run import CallState, RunState
 from kova_auto.core.tool_names import PLAN_EXIT
 
 if TYPE_CHECKING:
@@ -35,6 +36,20 @@ def card(known: CallState, zone: ZoneInfo, plan: str = "") -> Iterator[str]:
     if known.call.tool == PLAN_EXIT:
         yield from (f"  | {visible(line)}" for line in plan.splitlines())
     yield from _answer(known, zone)
+
+
+def whose(state: RunState, otherwise: str) -> str:
+    """Return which subagent makes a call, as a person reads it; `otherwise` where a run of nobody's does."""
+    by = state.request.child_of
+    return f"subagent {spell_child(by.agent, by.title)}" if by else otherwise
+
+
+def dispatched(state: RunState) -> Iterator[str]:
+    """Yield which subagent makes a call, and for whom; nothing where no run dispatched the one that makes it."""
+    if by := state.request.child_of:
+        above = f", in the family of run {by.root}" if by.root != by.run_id else ""
+        yield f"asked by: {whose(state, '')}, run {state.run_id}"
+        yield f"dispatched by: run {by.run_id} of {state.job.name}{above}"
 
 
 def questions(known: CallState) -> Iterator[str]:

@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
-from kova_auto.cli.progress import spell_call
+from kova_auto.cli.progress import spell_call, spell_children
+from kova_auto.core.children.waiting import running
 from kova_auto.core.delivery.document import count
 from kova_auto.core.delivery.notice import SCRIPTED
 from kova_auto.core.run import RunState
 
 
-def doing(state: RunState, now: datetime) -> str:
-    """Return what a run is doing at this moment, as one short line; empty where it does nothing."""
+def doing(state: RunState, now: datetime, children: Sequence[RunState] = ()) -> str:
+    """Return what a run is doing at this moment, as one short line; empty where it does nothing.
+
+    Args:
+        state: Of the run.
+        now: UTC.
+        children: Its subagents, and theirs.
+    """
     if state.finished:
         return ""
     if state.awaited:
         return f"waits for run {state.awaited.holder} · {_since(state.awaited.at, now)}"
-    return _asking(state, now) or _calling(state, now) or _waiting(state, now)
+    return _asking(state, now) or _calling(state, now) or _children(state, children, now) or _waiting(state, now)
+
+
+def _children(state: RunState, children: Sequence[RunState], now: datetime) -> str:
+    """Return for whom a run waits, and what the first of them is doing."""
+    if not (left := running(state)):
+        return ""
+    asks = any(child.pending for child in children if not child.finished)
+    states = {child.run_id: child for child in children}
+    busy = ("waits for a person" if asks else "") or next(
+        (said for child in left if child.run_id in states and (said := doing(states[child.run_id], now))), ""
+    )
+    return f"waits for {spell_children(left)}{f' · {busy}' if busy else ''}"
 
 
 def _asking(state: RunState, now: datetime) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kova_auto.cli.attending import Attendant
+from kova_auto.cli.card import whose
 from kova_auto.cli.frame import FAILED, NEEDS_A_PERSON
 from kova_auto.cli.through import Through
 from kova_auto.core.job import Outcome
@@ -37,11 +38,11 @@ async def see_through(through: Through, attendant: Attendant | None = None) -> i
         if attendant is not None and await attendant.attend(through):
             continue
         await through.to_told()
-        if not _goes_on(through.account.state):
+        if not any(map(_goes_on, through.following.family)):
             break
     for text in _left(through):
         line(text)
-    return INTERRUPTED if through.presses.once.is_set() else code_of(through.account.state)
+    return INTERRUPTED if through.presses.once.is_set() else code_of(through)
 
 
 def _goes_on(state: RunState) -> bool:
@@ -50,19 +51,20 @@ def _goes_on(state: RunState) -> bool:
     return is_left and any(state.unreached(call) for call in state.pending)
 
 
-def code_of(state: RunState) -> int:
+def code_of(through: Through) -> int:
     """Return the exit code of a run that rests, or goes on elsewhere."""
+    state = through.account.state
     if state.finished:
         return _CODES.get(state.finished.outcome, FAILED)
-    return NEEDS_A_PERSON if state.execution is Execution.SUSPENDED or state.awaited else 0
+    waits = state.execution is Execution.SUSPENDED or state.awaited or through.waits_for_a_person
+    return NEEDS_A_PERSON if waits else 0
 
 
 def _left(through: Through) -> Iterator[str]:
     """Yield what a person may want to do now."""
     state = through.account.state
-    for call_id in state.open_calls:
-        if state.finished is None and state.calls[call_id].awaits_person:
-            yield from _how_to_answer(state.calls[call_id], f"{through.run_id} {call_id}")
+    for asking, call in through.following.pending:
+        yield from _how_to_answer(call, whose(asking, "it"), f"{asking.run_id} {call.call.id}")
     if state.awaited and state.finished is None:
         holder = state.awaited.holder
         yield f"it waits for run {holder}, and goes on after that with kova-auto serve; to end that one:"
@@ -75,8 +77,10 @@ def _left(through: Through) -> Iterator[str]:
             yield f"delivery to {owed.endpoint}: still owed; serve will try"
 
 
-def _how_to_answer(call: CallState, who: str) -> Iterator[str]:
+def _how_to_answer(call: CallState, whose_it_is: str, who: str) -> Iterator[str]:
     if call.verdict and call.verdict.question:
-        yield f"it asks a person:\n  kova-auto questions show {who}\n  kova-auto questions answer {who} ANSWER..."
+        asks = f"{whose_it_is} asks a person"
+        yield f"{asks}:\n  kova-auto questions show {who}\n  kova-auto questions answer {who} ANSWER..."
     else:
-        yield f"it waits for a person:\n  kova-auto approvals allow {who}\n  kova-auto approvals deny {who}"
+        waits = f"{whose_it_is} waits for a person"
+        yield f"{waits}:\n  kova-auto approvals allow {who}\n  kova-auto approvals deny {who}"

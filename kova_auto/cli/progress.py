@@ -6,12 +6,14 @@ What a model, a tool or a receiver said is cleaned before it is shown: it must n
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kova_auto.cli.ink import Ink
 from kova_auto.cli.output import DIM, GREEN, RED, YELLOW
 from kova_auto.core.approval.levels import Decision, Ruling
+from kova_auto.core.child import ChildState
+from kova_auto.core.children.waiting import named, running, waits
 from kova_auto.core.delivery.document import count
 from kova_auto.core.delivery.notice import SCRIPTED
 from kova_auto.core.delivery.text import one_line
@@ -21,6 +23,8 @@ from kova_auto.core.event import (
     CallAdjudicated,
     CallFinished,
     ChecksFinished,
+    ChildFinished,
+    ChildrenStopped,
     CompactionFailed,
     ContextAssembled,
     ContextCompacted,
@@ -42,10 +46,12 @@ from kova_auto.core.loop.interludes import interlude
 from kova_auto.core.message import ResultStatus, ToolCall, Usage
 from kova_auto.core.retrying import said_ended
 from kova_auto.core.run import RunState
+from kova_auto.core.tool_names import TASK_WAIT
 
 _LONGEST: Final = 400
 _VALUE: Final = 60
 _NAMED: Final = 30
+_CHILDREN: Final = 4
 _RESULTS: Final = {
     ResultStatus.OK: ("ok", GREEN),
     ResultStatus.ERROR: ("error", RED),
@@ -77,12 +83,12 @@ def progress(event: Event, state: RunState, ink: Ink) -> Iterator[str]:
             yield _iteration(event, state, ink)
             yield from (ink(f"  told besides: {one_line(text, _LONGEST)}", YELLOW) for text in event.asides)
         case ModelReplied():
-            yield from _reply(event, ink)
+            yield from _reply(event, state, ink)
         case ModelCallFailed():
             again = f"; again at {event.retry_at:%H:%M:%S} UTC" if event.retry_at else ""
             yield f"  {ink('the model did not answer', RED)}: {one_line(event.message, _LONGEST)}{again}"
         case CallAdjudicated():
-            yield _verdict(event, state.call(event.call_id).call, ink)
+            yield from _judged(event, state, ink)
         case CallFinished():
             yield _result(event, state, ink)
         case StopRequested():
@@ -106,11 +112,49 @@ def _of_others(event: Event, state: RunState, ink: Ink) -> Iterator[str]:
             yield f"delivery to {_endpoint(event.delivery_id, state)}: asked for again by {one_line(event.by, _VALUE)}"
         case DeliveryFinished():
             yield _delivery(event, state, ink)
+        case ChildFinished():
+            yield _child_ended(event, state, ink)
+        case ChildrenStopped():
+            left = count(len(event.call_ids), "subagent")
+            yield ink(f"ends {left} first: {one_line(event.reason, _LONGEST)}", YELLOW)
         case CompactionFailed() | ContextAssembled() | ContextCompacted() | ModeEntered() | ChecksFinished():
             told = interlude(event, state)
             yield from (ink(one_line(told.text, _LONGEST), YELLOW),) if told else ()
         case _:
             pass
+
+
+def _awaits(event: CallAdjudicated, state: RunState) -> str:
+    """Return that a call which was let through waits for subagents; empty where it does not."""
+    call = state.call(event.call_id)
+    if call.call.tool != TASK_WAIT or event.verdict.ruling is not Ruling.ALLOW:
+        return ""
+    left = [child for child in named(state, call) if child.finished is None]
+    return f"waits for {spell_children(left)}" if left and waits(state, call, event.at) else ""
+
+
+def spell_children(children: Sequence[ChildState]) -> str:
+    """Return which subagents are at work, as "2 subagents: explorer (reading), fixer"."""
+    shown = ", ".join(spell_child(child.agent, child.title) for child in children[:_CHILDREN])
+    more = f" and {len(children) - _CHILDREN} more" if len(children) > _CHILDREN else ""
+    return f"{count(len(children), 'subagent')}: {shown}{more}"
+
+
+def spell_child(agent: str, title: str) -> str:
+    """Return which subagent it is, and what it is to do in a few words."""
+    about = f" ({one_line(title, _VALUE)})" if title else ""
+    return f"{one_line(agent, _NAMED)}{about}"
+
+
+def _child_ended(event: ChildFinished, state: RunState, ink: Ink) -> str:
+    child = state.children[event.call_id]
+    words = event.outcome.replace("_", " ") + (", partial" if event.partial else "")
+    head = f"{spell_child(child.agent, child.title)} "
+    used = "" if state.request.scripted else f" · {spell_usage(event.usage)}"
+    tail = f" · {event.ran_s:.1f} s · {count(event.iterations, 'iteration')}{used}"
+    said = one_line(event.reason or event.report, _LONGEST)
+    why = f": {ink.fit(said, len(head) + len(words) + len(tail) + 2)}" if said else ""
+    return f"{head}{ink(words, GREEN if event.outcome in _GOOD else RED)}{why}{ink(tail, DIM)}"
 
 
 def _opened(event: RunRequested, ink: Ink) -> str:
@@ -147,7 +191,7 @@ def _has_waited(event: RunAcquired, state: RunState) -> bool:
     """Say whether a run is only taken up after a wait that has been told already."""
     answered = any(call.decision and not call.result for call in map(state.call, state.open_calls))
     busy = state.failure is not None and state.failure.retry_at is not None
-    return not event.lease_broken and (answered or busy)
+    return not event.lease_broken and (answered or busy or bool(state.children))
 
 
 def _unpriced(event: RunRequested, ink: Ink) -> Iterator[str]:
@@ -163,13 +207,21 @@ def _iteration(event: ModelCallStarted, state: RunState, ink: Ink) -> str:
     return f"{ink(f'iteration {event.iteration}', bold=True)}{again}{elapsed}"
 
 
-def _reply(event: ModelReplied, ink: Ink) -> Iterator[str]:
+def _reply(event: ModelReplied, state: RunState, ink: Ink) -> Iterator[str]:
     """Yield what the model said before its calls; the final answer is shown in full elsewhere."""
     text = ink.fit(event.reply.text or event.reply.reasoning, 2)
     if text and event.calls:
         yield f"  {text}"
     if event.reply.usage.tokens:
         yield ink(f"  {spell_usage(event.reply.usage)}", DIM)
+    if not event.calls and (left := running(state)):
+        yield ink(f"  waits for {spell_children(left)}", DIM)
+
+
+def _judged(event: CallAdjudicated, state: RunState, ink: Ink) -> Iterator[str]:
+    yield _verdict(event, state.call(event.call_id).call, ink)
+    if told := _awaits(event, state):
+        yield ink(f"    {told}", DIM)
 
 
 def _verdict(event: CallAdjudicated, call: ToolCall, ink: Ink) -> str:
@@ -237,6 +289,7 @@ def summary(state: RunState, ink: Ink) -> Iterator[str]:
         f"{state.ran_s:.1f} s",
         count(len(state.replies) - state.first_reply, "iteration"),
         count(len(attempt), "call") + (f" ({len(denied)} refused)" if denied else ""),
+        *([count(len(state.children), "subagent")] if state.children else []),
         ink(SCRIPTED, YELLOW) if state.request.scripted else spell_usage(state.used_in_all),
     ]
     yield " · ".join(parts)

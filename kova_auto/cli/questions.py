@@ -138,7 +138,7 @@ def answer(
             said = Said(decision=Decision.ONCE, by=person(), note=reason, answers=chosen(known, answers or ()))
         return await control.decide(run_id, CallId(call), said)
 
-    raise typer.Exit(act(settings_of(config), run, deed, kind="questions", is_followed=False))
+    raise typer.Exit(act(settings_of(config), run, deed, kind="questions", is_followed=False, is_whole=True))
 
 
 async def _state(answers: Answers, run_id: RunId) -> RunState:

@@ -143,13 +143,13 @@ async def _tail(settings: Settings, run: str, *, as_json: bool) -> int:
     from kova_auto.app.connect import connected
 
     async with connected(settings, environment(), kind="runs") as connection:
-        through = await through_of(connection, run, as_json=as_json)
+        through = through_of(connection, (await connection.control.find(run)).run_id, as_json=as_json)
         through.presses.heed()
         if not await through.to_end():
             return INTERRUPTED
         if through.account.state.finished is None:
             through.account.screen.line("no service is running: it goes on with kova-auto serve")
-        return code_of(through.account.state)
+        return code_of(through)
 
 
 @app.command("loop", help=_LOOP)

@@ -10,19 +10,22 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from kova_auto.cli.account import Account
+from kova_auto.cli.following import Following
 from kova_auto.cli.presses import Presses
 from kova_auto.core.errors import IllegalEventError, JournalBusyError
+from kova_auto.core.family import waits_for_persons
 from kova_auto.core.ids import RunId
 from kova_auto.core.owed import OPEN, Owed
 from kova_auto.core.ports import Clock
-from kova_auto.core.run import Execution
-from kova_auto.core.step import next_step
-from kova_auto.core.steps import Resting
+from kova_auto.core.run import RunState
 
 if TYPE_CHECKING:
     from kova_auto.app.connect import Connection
+    from kova_auto.app.house import House
 
 GLANCE_S: Final = 1.0
+FAMILY_GLANCE_S: Final = 0.2
+"""The same where subagents are at work: nothing rings when one of them gets on."""
 PATIENCE: Final = timedelta(seconds=30)
 _LEAVE_S: Final = 10.0
 _LOST: Final = 30
@@ -44,14 +47,19 @@ class Through:
     clock: Clock
     patience: timedelta = PATIENCE
     glance_s: float = GLANCE_S
+    following: Following = field(init=False)
     _glanced: asyncio.Event = field(default_factory=asyncio.Event)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _has_cancelled: bool = False
 
+    def __post_init__(self) -> None:
+        """Begin with the run alone."""
+        self.following = Following(self.account)
+
     async def catch_up(self, *, is_shown: bool = False) -> None:
         """Take in what has happened so far."""
         facts = await self.connection.control.events(self.run_id, self.account.seq, 0)
-        self.account.take(facts, is_shown=is_shown)
+        await self.following.take(self.connection.control, facts, is_shown=is_shown)
 
     async def to_rest(self) -> bool:
         """Show the run until it has finished or waits for a person; False where it was left before.
@@ -73,9 +81,14 @@ class Through:
             return True
         if house is None:
             return await self._reach(self._sees(lambda: self._is_told(deadline)), self._another())
+        return await self._reach(self._deliver(house), self._another())
+
+    async def _deliver(self, house: House) -> None:
+        """Make what the run and its subagents owe."""
         from kova_auto.app.serving import deliver_one
 
-        return await self._reach(deliver_one(house, self.run_id, patience=self.patience), self._another())
+        owing = [state.run_id for state in self.following.family if _owed(state)]
+        await asyncio.gather(*(deliver_one(house, run_id, patience=self.patience) for run_id in owing))
 
     async def to_end(self) -> bool:
         """Show the run until it has finished, doing nothing for it; False where it was left before.
@@ -90,15 +103,17 @@ class Through:
 
     @property
     def owed(self) -> list[Owed]:
-        """Return the deliveries that are still owed."""
-        return [owed for owed in self.account.state.deliveries.values() if owed.status in OPEN]
+        """Return the deliveries that are still owed, by the run or its subagents."""
+        return [owed for state in self.following.family for owed in _owed(state)]
 
-    def _rests(self) -> bool:
-        return self.account.state.execution in {Execution.FINISHED, Execution.SUSPENDED}
+    @property
+    def waits_for_a_person(self) -> bool:
+        """Say whether all that is left of the run and its subagents waits for persons."""
+        return waits_for_persons(self.following.family, self.clock.now())
 
     def _is_at_rest(self) -> bool:
         """Say whether nothing comes of itself: while the first call waits, those behind it are judged and asked too."""
-        return self._rests() and isinstance(next_step(self.account.state, self.clock.now()), Resting)
+        return self.account.state.finished is not None or self.waits_for_a_person
 
     def _is_over(self) -> bool:
         now = self.clock.now()
@@ -133,7 +148,7 @@ class Through:
         if not reaching.done() and self.connection.house:
             self._stop.set()
             self.connection.house.engine.stopping.now.set()
-            await asyncio.wait({reaching}, timeout=0 if self._rests() else _LEAVE_S)
+            await asyncio.wait({reaching}, timeout=0 if self._is_at_rest() else _LEAVE_S)
         reaching.cancel()
 
     async def _follow(self) -> None:
@@ -141,7 +156,9 @@ class Through:
         lost = 0
         while True:
             try:
-                facts = await self.connection.control.events(self.run_id, self.account.seq, self.glance_s)
+                wait_s = min(self.glance_s, FAMILY_GLANCE_S) if self.following.at_work else self.glance_s
+                facts = await self.connection.control.events(self.run_id, self.account.seq, wait_s)
+                await self.following.take(self.connection.control, facts)
                 lost = 0
             except JournalBusyError as exc:
                 if (lost := lost + 1) > _LOST:
@@ -149,8 +166,7 @@ class Through:
                     raise JournalBusyError(msg) from exc
                 await asyncio.sleep(self.glance_s)
                 continue
-            self.account.take(facts)
-            self.account.show_doing(self.clock.now())
+            self.account.show_doing(self.clock.now(), self.following.children)
             self._glanced.set()
 
     async def _sees(self, enough: Callable[[], bool]) -> None:
@@ -164,9 +180,13 @@ class Through:
 
     async def _cancel(self) -> None:
         await self.presses.once.wait()
-        if not (self.presses.leave.is_set() or self._rests()):
+        if not (self.presses.leave.is_set() or self._is_at_rest()):
             self._has_cancelled = True
             self.account.screen.line("ending the run; Ctrl-C again leaves it as it is, to go on under the next service")
             with contextlib.suppress(IllegalEventError):
                 await self.connection.control.cancel(self.run_id, "terminal", "interrupted in the terminal")
         await self.presses.leave.wait()
+
+
+def _owed(state: RunState) -> list[Owed]:
+    return [owed for owed in state.deliveries.values() if owed.status in OPEN]

@@ -17,6 +17,8 @@ EndpointName = NewType("EndpointName", str)
 DeliveryId = NewType("DeliveryId", str)
 BlobHash = NewType("BlobHash", str)
 
+DISPATCHED = "~"
+"""Stands in the id of a child between that of its parent and the call that dispatched it."""
 _STAMP = "%Y%m%dT%H%M%SZ"
 _FINE_STAMP = "%Y%m%dT%H%M%S.%fZ"
 
@@ -42,7 +44,12 @@ def call_id(iteration: int, index: int) -> CallId:
 
 def child_run_id(parent: RunId, call: CallId) -> RunId:
     """Return the id of the run that a call of `parent` dispatches: made again, it is the same run."""
-    return RunId(f"{parent}~{call}")
+    return RunId(f"{parent}{DISPATCHED}{call}")
+
+
+def root_of(run_id: RunId) -> RunId:
+    """Return the first of a run's line: itself, where nobody dispatched it."""
+    return RunId(run_id.partition(DISPATCHED)[0])
 
 
 def iteration_of(call: CallId) -> int:
