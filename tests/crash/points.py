@@ -20,6 +20,7 @@ from kova_auto.core.ports import Journal, Renewal, Unavailable
 from kova_auto.core.run import CallState, RunState
 from kova_auto.core.tool import Scene, ToolOutput, ToolRun
 from kova_auto.tools.tool import Tool
+from kova_auto.tools.toolbox import Chosen
 
 
 class Points:
@@ -112,6 +113,9 @@ class WitnessedTool:
         self.replay_safe, self.polling, self.arguments = tool.replay_safe, tool.polling, tool.arguments
         self._tool, self._points, self._witness = tool, points, witness
 
+    def offered(self, scene: Scene) -> bool:
+        return not isinstance(self._tool, Chosen) or self._tool.offered(scene)
+
     async def facts(self, call: ToolCall, args: BaseModel, scene: Scene) -> CallFacts:
         return await self._tool.facts(call, args, scene)
 
@@ -120,12 +124,17 @@ class WitnessedTool:
         async for fact in self._tool.run(args, scene, verdict):
             if isinstance(fact, ToolOutput):
                 with self._witness.open("a") as witness:
-                    witness.write(f"{scene.call_id} {self.name}\n")
+                    witness.write(f"{_place(scene)} {self.name}\n")
                 self._points.passed(f"after the effect of {self.name}")
             yield fact
 
     async def recover(self, call: CallState, scene: Scene) -> ToolResult | None:
         return await self._tool.recover(call, scene)
+
+
+def _place(scene: Scene) -> str:
+    """Return which call it is; in a child, behind those that dispatched it."""
+    return "~".join((*scene.run_id.split("~")[1:], scene.call_id))
 
 
 class DyingExchange:

@@ -12,16 +12,20 @@ import sys
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 from kova_auto.app.control import Listener, RunAsk
 from kova_auto.app.driving import drive_one
 from kova_auto.app.house import House, build
-from kova_auto.app.serving import deliver_one
-from kova_auto.core.ids import JobName, requested_run_id
+from kova_auto.app.serving import deliver_one, serve
+from kova_auto.app.subagents import Children
+from kova_auto.core.ids import JobName, RunId, requested_run_id
+from kova_auto.core.owed import OPEN
 from kova_auto.delivery.parcel import Books
 from kova_auto.engine.service import Engine
 from kova_auto.settings.load import load_settings
 from kova_auto.store.owner import OwnedBy, acquire_owner
+from kova_auto.tools.subagents import DispatchTool
 from tests.crash.points import DyingExchange, DyingJournal, Points, WitnessedTool
 from tests.support import ALONE, at
 
@@ -48,9 +52,26 @@ async def live(order: dict[str, str], kill_at: int) -> None:
     )
     run_id = requested_run_id(JobName(Path(order["job"]).stem), ask.asked_at, KEY)
     await house.control.request(ask)
-    await drive_one(house, run_id, asyncio.Event())
-    await deliver_one(house, run_id, patience=timedelta(seconds=20))
+    if order.get("serves"):
+        await _serve(house, run_id)
+    else:
+        await drive_one(house, run_id, asyncio.Event())
+        await deliver_one(house, run_id, patience=timedelta(seconds=20))
     await house.close()
+
+
+async def _serve(house: House, run_id: RunId) -> None:
+    """Be a service until the run has ended and owes nothing any more."""
+    stop = asyncio.Event()
+    service = asyncio.create_task(serve(house, stop))
+    async with asyncio.timeout(60):
+        while not service.done():
+            state = await house.store.journal.load(run_id)
+            if state.finished and all(owed.status not in OPEN for owed in state.deliveries.values()):
+                break
+            await asyncio.sleep(0.05)
+    stop.set()
+    await service
 
 
 def _dying(house: House, points: Points, witness: Path) -> House:
@@ -58,6 +79,8 @@ def _dying(house: House, points: Points, witness: Path) -> House:
     journal = DyingJournal(house.store.journal, points)
     tools = house.tooling.toolbox._tools
     for name, tool in list(tools.items()):
+        if isinstance(tool, DispatchTool):
+            tool._nursery = replace(cast("Children", tool._nursery), journal=journal)
         tools[name] = WitnessedTool(tool, points, witness)
     made = house.courier.attempts
     books = Books(journal, house.store.alerts)
