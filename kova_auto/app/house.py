@@ -135,9 +135,8 @@ def _furnished(settings: Settings, environ: Mapping[str, str], vault: Vault, sto
     courier = Courier(attempts, store.views, _worker())
     past = Past(store.journal, store.views, _zones(settings))
     permissions = permissions_of(settings, environ, tooling.servers.exempt)
-    loader = _loader(settings, vault)
     at_hand = all(reference.env for _, reference in settings.secrets)
-    opening = Opening(clock, pinning, past, copies, permissions, loader, vault.learn, at_hand)
+    opening = Opening(clock, pinning, past, copies, permissions, _loader(settings, vault), vault.learn, at_hand)
     skills = Skills(tooling.roots, places.home, agents.plugins.skills)
     briefings = _briefings(tooling, past, places, vault, children, skills)
     world = _world(
