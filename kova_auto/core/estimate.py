@@ -84,8 +84,7 @@ def fixed_parts(state: RunState) -> tuple[int, int]:
     context = state.context
     if context is None:
         return 0, 0
-    chars = len(context.system) + sum([spec.chars for spec in context.tools])
-    return -(-chars // CHARS), tokens_of(context.prompt)
+    return -(-context.chars // CHARS), tokens_of(context.prompt)
 
 
 def counted_for_one(state: RunState) -> float:

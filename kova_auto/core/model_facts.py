@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Literal
 
 from pydantic import AwareDatetime, Field
@@ -39,6 +40,11 @@ class ContextAssembled(Fact):
     taints: str = ""
     history: tuple[Message, ...] = ()
     skills: tuple[OfferedSkill, ...] = ()
+
+    @cached_property
+    def chars(self) -> int:
+        """Return roughly how many characters of it are told in every request, the prompt left out."""
+        return len(self.system) + sum([spec.chars for spec in self.tools])
 
 
 class ModelCallStarted(Fact):

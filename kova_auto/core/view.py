@@ -233,7 +233,7 @@ def usage_rows(state: RunState, known: int = 0) -> tuple[UsageRow, ...]:
             attempt=spent.attempt,
             iteration=spent.iteration,
             failed=spent.failed,
-            **spent.usage.model_dump(),
+            **dict(spent.usage),
         )
         for spent in state.spent[known:]
     )

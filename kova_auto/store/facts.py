@@ -15,15 +15,15 @@ from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from kova_auto.core.children.reports import told_parent
 from kova_auto.core.errors import IllegalEventError, JournalError, UnknownEventError, UnknownRunError
-from kova_auto.core.event import Event, RunAcquired, RunRequested, WorkspaceAwaited, dump, load
+from kova_auto.core.event import Event, RunAcquired, WorkspaceAwaited, dump, load
 from kova_auto.core.holding import Hold, rival, wants_workspace, workspace_wanted
 from kova_auto.core.ids import JobName, RunId
 from kova_auto.core.ports import Unavailable
-from kova_auto.core.run import RunState, apply, fold, opened
-from kova_auto.core.view import approval_rows, delivery_rows, run_row, usage_rows
+from kova_auto.core.run import RunState, apply, fold
+from kova_auto.core.view import approval_rows, delivery_rows, run_columns, usage_rows
 from kova_auto.store.drafts import Draft, Drafts, Facts
 from kova_auto.store.prepared import Prepared
-from kova_auto.store.rows import inserting, save, values
+from kova_auto.store.rows import inserting, plain, save, values
 from kova_auto.store.tables import APPROVAL, DELIVERY, EVENT, HOLDING, RUN, USAGE
 
 _MOVE = Prepared(
@@ -167,13 +167,12 @@ def _opening(dialect: str) -> Prepared:
     return Prepared(inserting(dialect, RUN).on_conflict_do_nothing().returning(RUN.c.run_id))
 
 
-def open_run(connection: Connection, event: RunRequested, text: str) -> bool:
-    """Write the fact that opens a run; False, with nothing written, where the run is there already."""
-    state = opened(event)
-    row = {**values(run_row(state)), "head_seq": state.seq, "epoch": state.epoch}
+def open_run(connection: Connection, state: RunState, text: str) -> bool:
+    """Write the fact that opens a run, of which there is nothing else; False where the run is there already."""
+    row = {**plain(run_columns(state)), "head_seq": state.seq, "epoch": state.epoch}
     if not list(_opening(connection.dialect.name).rows(connection, row)):
         return False
-    _write_events(connection, state.run_id, state.seq, ((event, text),))
+    _write_events(connection, state.run_id, state.seq, ((state.request, text),))
     return True
 
 

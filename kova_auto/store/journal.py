@@ -40,12 +40,13 @@ class SqlJournal:
     async def open(self, event: RunRequested) -> tuple[RunState, bool]:
         """Open a run, or return the one of this id that is there already (then with False)."""
         event, text = guarded(event, self._guard)
-        if not await self._database.write(partial(facts.open_run, event=event, text=text)):
+        state = opened(event)
+        if not await self._database.write(partial(facts.open_run, state=state, text=text)):
             return await self.load(event.run_id), False
         if len(self._opened) >= _OPENED:
             self._opened.clear()
-        state = self._opened[event.run_id] = self._sharing(opened(event))
-        return state, True
+        shared = self._opened[event.run_id] = self._sharing(state)
+        return shared, True
 
     async def load(self, run_id: RunId) -> RunState:
         """Fold a run; of one that was opened here and is loaded for the first time, only what is newer is read."""

@@ -15,6 +15,7 @@ from kova_auto.core.event import RunRequested
 from kova_auto.core.ids import JobName
 from kova_auto.core.ledger import Occurrence, OccurrenceStatus, ScheduleVersion, Standing
 from kova_auto.core.pausing import JobMark
+from kova_auto.core.state import opened
 from kova_auto.store import facts
 from kova_auto.store.alerts import guarded_fact, raise_alerts
 from kova_auto.store.beginning import begin
@@ -218,7 +219,7 @@ def _write(
             raise _ClaimedError
     _add(connection, rows)
     for run, text in opening:
-        facts.open_run(connection, run, text)
+        facts.open_run(connection, opened(run), text)
 
 
 def _add(connection: Connection, rows: Sequence[Occurrence]) -> None:

@@ -22,7 +22,12 @@ V = TypeVar("V", bound=Value)
 
 def values(row: Value) -> dict[str, Any]:
     """Return the columns of a row, closed sets as their text."""
-    return {name: value.value if isinstance(value, Enum) else value for name, value in row.__dict__.items()}
+    return plain(row.__dict__)
+
+
+def plain(columns: Mapping[str, object]) -> dict[str, Any]:
+    """Return columns, closed sets as their text."""
+    return {name: value.value if isinstance(value, Enum) else value for name, value in columns.items()}
 
 
 def changed(before: Iterable[object], after: Mapping[str, object]) -> dict[str, Any]:
