@@ -29,12 +29,14 @@ from kova_auto.core.event import Event, RunRequested
 from kova_auto.core.ids import BlobHash, CallId, RunId
 from kova_auto.core.job import Job
 from kova_auto.core.judged import judged_calls
+from kova_auto.core.mcp.names import parsed
 from kova_auto.core.message import ToolCall, ToolSpec
 from kova_auto.core.net.http import FailureKind, HttpFailure, HttpRequest
 from kova_auto.core.policy import policy_of
 from kova_auto.core.skill_facts import USE_SKILL, OfferedSkill
 from kova_auto.core.skills.narrowing import narrowed_by
 from kova_auto.core.tool import CallFacts, Scene
+from kova_auto.core.tool_names import MCP
 from kova_auto.core.value import Value
 from kova_auto.settings.model import Settings
 from kova_auto.tools.toolbox import LocalToolbox
@@ -119,6 +121,8 @@ class Explainer:
 
     async def explain(self, tool: str, args: Mapping[str, JsonValue], tainted_by: str = "") -> Explanation:
         """Explain one call, as the first of a run: where a person has to agree to criteria, nobody has yet."""
+        if found := parsed(tool):  # The full name of a server's tool.
+            tool, args = MCP, {"action": "call", "server": found[0], "tool": found[1], "arguments": dict(args)}
         call = ToolCall(id=_CALL, tool=tool, args=dict(args))
         return explain(await self._facts(call, self.policy, tainted_by, unagreed=True), self.policy)
 
@@ -127,7 +131,7 @@ class Explainer:
         found: dict[tuple[object, ...], Specimen] = {}
         agents = await self.agents() if self.job.agents.allow else ()
         for spec in self.specs():
-            for shown, made_up in specimens(spec, self.policy, self.home, agents):
+            for shown, made_up in specimens(spec, self.policy, self.home, agents, self.job.mcp.servers):
                 args = {**made_up, "name": self.skills[0].name} if spec.name == USE_SKILL else made_up
                 told = await self.explain(spec.name, args, tainted_by)
                 alike = (spec.name, told.verdict.rule, *((path.zone, path.writes) for path in told.paths))

@@ -12,11 +12,13 @@ from pydantic import JsonValue
 from kova_auto.core.approval.hosts import named_hosts
 from kova_auto.core.approval.policy import Policy
 from kova_auto.core.message import ToolSpec
+from kova_auto.core.tool_names import MCP
 
 _SHOWN = 3
 """So many rules and hosts of a job are shown, each by an example."""
 _PATHS = ("example.txt", "AGENTS.md", ".git/config", "/usr/share/example.txt", "/var/tmp/example.txt")  # noqa: S108
 _COMMANDS = ("git status", "rm -rf build", "an-unlisted-program")
+_ANY_CALL: Mapping[str, JsonValue] = {"action": "call", "tool": "any"}
 _OTHER_HOST = "https://example.org/"
 
 Arguments = dict[str, JsonValue]
@@ -31,7 +33,9 @@ def plain_arguments(spec: ToolSpec, text: str) -> Arguments | None:
     return None if main is None else {**_sampled(schema), main: text}
 
 
-def specimens(spec: ToolSpec, policy: Policy, home: str, agents: Sequence[str] = ()) -> Iterator[tuple[str, Arguments]]:
+def specimens(
+    spec: ToolSpec, policy: Policy, home: str, agents: Sequence[str] = (), servers: Sequence[str] = ()
+) -> Iterator[tuple[str, Arguments]]:
     """Yield arguments for a tool, at least once: for each place, command or host that may be judged apart.
 
     Each with the text of the one that matters; empty where none does.
@@ -49,6 +53,8 @@ def specimens(spec: ToolSpec, policy: Policy, home: str, agents: Sequence[str] =
             yield from ((text, {**sample, name: text}) for text in texts)
             return
     yield "", sample
+    if spec.name == MCP:
+        yield from ((f"{name}: any", {**_ANY_CALL, "server": name}) for name in servers)
 
 
 def _commands(policy: Policy) -> Iterator[str]:

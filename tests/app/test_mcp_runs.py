@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from pydantic import JsonValue
 
+from kova_auto.app.explaining import explaining
 from kova_auto.core.event import CallFinished
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
+from kova_auto.scheduling.jobfiles import load_job
+from kova_auto.settings.load import load_settings
 from tests.app.houses import Home, id_of
 from tests.app.mcp_homes import DB, FULL, a_script, configure, echo, ran, rules, runs, texts
+from tests.support import ALONE, ROOT, at
 
 OK, DENIED = ResultStatus.OK, ResultStatus.DENIED
 SEARCH: dict[str, JsonValue] = {"action": "search", "query": "again"}
@@ -215,3 +223,65 @@ async def test_a_large_answer_is_read_on_by_the_tool_that_reads(home: Home) -> N
         assert call.result.rest
         assert len(await house.store.journal.blob(call.result.rest)) == len("line of text\n") * 400_000
     assert len(texts(state)[0]) < 17 << 10
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "rule"),
+    [
+        ("mcp", {"action": "call", "server": "db", "tool": "echo"}, "grant.job:mcp__db__ec*"),
+        ("mcp__db__echo", {}, "grant.job:mcp__db__ec*"),
+        ("mcp__db__look", {}, "level.read-only.outward"),
+        ("mcp", {"action": "search"}, "level.read-only.read_inside"),
+        ("mcp__other__look", {}, "arguments"),
+    ],
+)
+async def test_a_call_is_explained_by_the_rule_that_would_decide(
+    home: Home, tool: str, args: dict[str, JsonValue], rule: str
+) -> None:
+    configure(home.path, db=runs("stubborn"))
+    path = home.job("look", f'permissions.allow_mcp_tools = ["mcp__db__ec*"]\n{DB}')
+    environ = {"HOME": str(home.path), "PATH": os.defpath, **ALONE}
+    async with explaining(load_settings(None, environ), environ, load_job(path), at("06:00:00")) as explainer:
+        assert (await explainer.explain(tool, args)).verdict.rule == rule
+        shown = [(one.tool, one.shown) for one in await explainer.survey()]
+    assert ("mcp", "db: any") in shown
+
+
+async def test_a_run_reads_not_what_configures_servers(home: Home) -> None:
+    path = configure(home.path, db=runs())
+    script = (
+        f'[[turns]]\n[[turns.calls]]\ntool = "read"\nargs = {{ file_path = "{path}" }}\n[[turns]]\ntext = "Done."\n'
+    )
+    async with home.house() as house:
+        state = await ran(home, house, FULL, script)
+    assert rules(state) == ["floor.secret"]
+
+
+async def test_a_plugin_lends_its_servers_under_its_name(home: Home) -> None:
+    plugin = home.path / ".kova" / "plugins" / "kit"
+    configure(plugin, ".mcp.json", lint=runs("leaks", env={"TOKEN": "${KOVA_PLUGIN_ROOT}"}))
+    (plugin / ".kova-plugin").mkdir()
+    (plugin / ".kova-plugin" / "plugin.json").write_text('{"name": "kit"}')
+    home.settings('[plugins]\nenabled = ["kit"]\n')
+    lint = '[mcp]\nservers = ["lint"]\n[permissions]\nallow_mcp_tools = ["mcp__kit:lint__echo"]\n'
+    async with home.house() as house:
+        state = await ran(home, house, lint, a_script({"action": "search", "query": "echo"}, echo(server="lint")))
+    assert "server=kit:lint tool=echo" in texts(state)[0]
+    assert rules(state)[1] == "grant.job:mcp__kit:lint__echo"
+    assert texts(state)[1].startswith("my token is ")
+
+
+async def test_without_the_extra_a_run_is_blocked_and_told_what_to_install(home: Home) -> None:
+    configure(home.path, db=runs())
+    home.job("look", DB)
+    done = await asyncio.to_thread(without_the_extra, home.path)
+    assert done.returncode == 3, done.stderr
+    assert "MCP servers need the extra kova-auto[mcp]: pip install 'kova-auto[mcp]'" in done.stderr + done.stdout
+
+
+def without_the_extra(home: Path) -> subprocess.CompletedProcess[str]:
+    """Run the job where the library cannot be found."""
+    program = "import sys; sys.modules['mcp'] = None; from kova_auto.__main__ import main; sys.exit(main())"
+    command = [sys.executable, "-c", program, "run", "look"]
+    environ = {"HOME": str(home), "PATH": os.defpath, **ALONE}
+    return subprocess.run(command, env=environ, cwd=ROOT, check=False, capture_output=True, text=True)

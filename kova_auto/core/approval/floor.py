@@ -295,6 +295,7 @@ _IN_HOME = (
     ".claude.json",
     ".codex",
     ".gemini",
+    ".kova/mcp.json",
     ".local/share/keyrings",
     ".local/share/kwalletd",
     ".mozilla",

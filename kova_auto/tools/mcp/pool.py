@@ -98,6 +98,10 @@ class Pool:
         try:
             async with slot.lock:
                 connection = await self._opened(slot, server, scene)
+            if self._slots.get(key) is not slot:
+                await connection.close()
+                message = f"the MCP server {server.address} was started for a run that has been settled, and was ended"
+                raise ToolFailedError(message)
             yield connection
         finally:
             slot.used -= 1
