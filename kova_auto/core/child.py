@@ -48,6 +48,7 @@ class ChildState:
         finished: How it ended; None while it has not.
         asked_to_end: The parent wants it to end.
         is_told: The model has been given its report.
+        since_s: How long its parent had run when it dispatched it, seconds.
     """
 
     call_id: CallId
@@ -57,3 +58,4 @@ class ChildState:
     finished: ChildFinished | None = None
     asked_to_end: bool = False
     is_told: bool = False
+    since_s: float = 0.0

@@ -111,9 +111,11 @@ def _came_of(state: RunState, event: Event) -> bool:
 def _timed(state: RunState, event: Event, *, finished: bool) -> tuple[datetime | None, float]:
     """Return when the worker's last fact was, and the running time until then; what others write moves no clock."""
     if isinstance(event, ChildFinished) and state.last_at and not finished and _is_idle(state):
-        # Whoever waits for its children runs on as long as they do, and rests with them.
+        # Whoever waits for its children runs on as long as they do, and rests with them; waking up now and then to
+        # look after them is no rest.
         waited_s = max((event.at - state.last_at).total_seconds(), 0.0)
-        return event.at, state.ran_s + min(waited_s, event.ran_s)
+        with_it_s = state.children[event.call_id].since_s + event.ran_s
+        return event.at, max(state.ran_s + min(waited_s, event.ran_s), with_it_s)
     if finished or isinstance(event, _BY_OTHERS):
         return state.last_at, state.ran_s
     if isinstance(event, RunAcquired) or state.last_at is None:

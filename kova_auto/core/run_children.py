@@ -46,7 +46,7 @@ def dispatching(started: RunState, call: ToolCall) -> RunState:
     if call.id in started.children:
         return started  # Cut off before, and made again.
     agent, title = (str(call.args.get(name, "")) for name in ("agent", "description"))
-    child = ChildState(call.id, child_run_id(started.run_id, call.id), agent, title)
+    child = ChildState(call.id, child_run_id(started.run_id, call.id), agent, title, since_s=started.ran_s)
     return finish(started, children={**started.children, call.id: child})
 
 

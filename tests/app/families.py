@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import tomli_w
@@ -23,6 +23,7 @@ from tests.doubles.clock import HandClock
 RUN = id_of("lead")
 FIRST, SECOND = child_run_id(RUN, CallId("1.1")), child_run_id(RUN, CallId("1.2"))
 Part = dict[str, Any]
+Then = Callable[[], Awaitable[None]]
 
 
 def call(tool: str, **args: object) -> Part:
@@ -82,8 +83,9 @@ def text_of(state: RunState, call_id: str) -> str:
 class Slow:
     """Be a tool that takes a while, on a clock that is moved by hand."""
 
-    def __init__(self, house: House, name: str, clock: HandClock, seconds: float) -> None:
-        """Take the place of the tool of this name."""
+    def __init__(self, house: House, name: str, clock: HandClock, seconds: float, then: Then | None = None) -> None:
+        """Take the place of the tool of this name; `then` happens once the time is over."""
+        self._then = then
         self._tool, self._clock, self._seconds = house.tooling.toolbox._tools[name], clock, seconds
         tool, self.used = self._tool, 0
         self.name, self.description, self.effect = tool.name, tool.description, tool.effect
@@ -96,6 +98,8 @@ class Slow:
     async def run(self, args: BaseModel, scene: Scene, verdict: Verdict) -> ToolRun:
         self.used += 1
         self._clock.later(self._seconds)
+        if self._then:
+            await self._then()
         async for fact in self._tool.run(args, scene, verdict):
             yield fact
 
