@@ -29,6 +29,7 @@ from kova_auto.core.mcp.passage import passage
 from kova_auto.core.message import ImagePart, ToolCall
 from kova_auto.core.policy import policy_of_run
 from kova_auto.core.run import RunState
+from kova_auto.core.skill_facts import USE_SKILL
 from kova_auto.core.skills.skill import FOLDERS
 from kova_auto.core.subagents.introducing import introduced
 from kova_auto.core.subagents.roster import Roster
@@ -136,7 +137,7 @@ class Briefings:
 
     async def _notes(self, state: RunState, ground: Ground) -> Briefing:
         places = (ground.workspace, *self._own, *self.skills.own)
-        wanted = state.job.context.skills
+        wanted = _wanted_skills(state)
         if not wanted and await look(lambda: self._are_missing(ground), *places):
             return NOTHING  # Most runs: finding that out piece by piece costs several times as much.
         return await aside(
@@ -171,6 +172,12 @@ class Briefings:
 
     def _clean(self, file: Instructions) -> Instructions:
         return replace(file, text=self.redact(file.text), problem=self.redact(file.problem))
+
+
+def _wanted_skills(state: RunState) -> tuple[str, ...] | None:
+    """Return the skills that a run is given by name; none where it has no tool to load one."""
+    by = state.request.child_of
+    return () if by and USE_SKILL not in by.tools else state.job.context.skills
 
 
 @lru_cache(maxsize=64)  # By what both are: nothing else decides.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import AwareDatetime
 
 from kova_auto.core.ids import CallId, RunId
+from kova_auto.core.skill_facts import UsedSkill
 from kova_auto.core.value import Value
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class ChildOf(Value):
         prompt: The definition's instructions.
         tools: That it may use.
         charged_since: What the family used before does not count against its ceilings; None where all of it counts.
+        skills: That narrow its tools, as its parent had loaded them.
     """
 
     run_id: RunId
@@ -38,6 +40,7 @@ class ChildOf(Value):
     prompt: str
     tools: tuple[str, ...]
     charged_since: AwareDatetime | None = None
+    skills: tuple[UsedSkill, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,7 @@ def child_of(parent: RunState, dispatch: Dispatch, now: datetime) -> RunRequeste
             prompt=dispatch.agent.prompt,
             tools=tuple(tool for tool in dispatch.agent.tools if by is None or tool in by.tools),
             charged_since=by.charged_since if by else parent.charged_since,
+            skills=tuple(skill for skill in parent.skills if skill.tools is not None),
         ),
     )
 

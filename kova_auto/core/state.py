@@ -113,7 +113,7 @@ class RunState:
         plan: As it was last written; empty where there is none.
         plan_file: Where it is.
         criteria: By which the goal is judged, as the model proposed them; None where it proposed none.
-        skills: That this attempt has loaded, each once, the newest last.
+        skills: That this attempt has loaded, each once, the newest last; of a child, those of its parent before.
         checking: Its answer is being checked.
         checked: What the newest checks came to.
         repaired: What of its answer the model was told to put right.
@@ -379,7 +379,8 @@ def opened(event: RunRequested) -> RunState:
     """Return the state of a run that has only been asked for; what a webhook brought is nobody's word."""
     is_outside = event.origin is Origin.WEBHOOK
     tainted_by = event.tainted_by or ("the webhook that began this run" if is_outside else "")
-    return RunState(request=event, day_before_usd=event.day_spent_usd, tainted_by=tainted_by)
+    skills = event.child_of.skills if event.child_of else ()
+    return RunState(request=event, day_before_usd=event.day_spent_usd, tainted_by=tainted_by, skills=skills)
 
 
 def refused(state: RunState, event: Event, why: str) -> IllegalEventError:
