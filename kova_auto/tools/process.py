@@ -70,7 +70,7 @@ class Limits:
     """
 
     timeout_s: float = 120.0
-    grace_s: float = 2.0
+    grace_s: float = 1.0
     head_bytes: int = 8 << 10
     tail_bytes: int = 8 << 10
     spool_bytes: int = 4 << 20

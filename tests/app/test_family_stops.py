@@ -1,0 +1,183 @@
+"""Ending children: everything that they have started ends with them, soon, and their parents are told how it stands."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from kova_auto.app.driving import drive_one
+from kova_auto.app.house import House
+from kova_auto.core.event import StopRequested
+from kova_auto.core.ids import RunId
+from kova_auto.core.job import Outcome
+from kova_auto.core.state import Execution
+from kova_auto.engine.dispatch import Advanced
+from tests.app.families import (
+    FIRST,
+    RUN,
+    asked,
+    call,
+    child,
+    driven,
+    leads,
+    played,
+    state_of,
+    task,
+    text_of,
+    turn,
+)
+from tests.app.houses import Home
+
+STUBBORN = (
+    "trap '' TERM INT HUP; (trap '' TERM INT HUP; sleep 600 & wait; sleep 600) & echo $$ > pid; sleep 600; sleep 600"
+)
+ASKS = '[approval]\nwhen_needed = "suspend"\non_timeout = "keep"\n'
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path.resolve())
+
+
+def group_of(pid: int) -> set[int]:
+    """Return the processes that are in the group, or the session, of a process."""
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if fields[0] != "Z" and str(pid) in (fields[2], fields[3]):
+                found.add(int(entry.name))
+    return found
+
+
+@pytest.mark.parametrize("background", [False, True])
+async def test_a_child_is_ended_with_everything_that_it_has_started_within_two_seconds(
+    home: Home, background: bool
+) -> None:
+    begins = call("bash", command=STUBBORN, **({"run_in_background": True} if background else {"timeout_s": 600}))
+    lasts = [turn("", call("bash", command="sleep 600", timeout_s=600))] if background else []
+    waits = call("bash", command="while ! test -s pid; do sleep 0.05; done")
+    leads(
+        home,
+        played(
+            [
+                turn("I send one.", task()),
+                turn("", waits),
+                turn("", call("TaskStop", task="1.1")),
+                turn("", call("TaskWait", timeout_s=60)),
+                turn("It was ended."),
+            ],
+            child(turn("", begins), *lasts, turn("never")),
+        ),
+    )
+    async with home.house() as house:
+        state = await driven(house, home)
+        ended = await state_of(house, FIRST)
+        left = group_of(int((home.workspace / "pid").read_text()))
+    assert ended.finished
+    assert ended.stop
+    assert ended.finished.outcome is Outcome.CANCELLED
+    assert (ended.finished.at - ended.stop.at).total_seconds() < 2
+    assert left == set()
+    assert state.finished
+    assert state.finished.outcome is Outcome.DONE
+    assert "is being ended" in text_of(state, "3.1")
+    assert "fixer: stopped]" in text_of(state, "4.1")
+
+
+ASKING = child(turn("", call("write", file_path="a.txt", content="a")), turn("written"))
+WAITS = turn("", call("TaskWait", timeout_s=3600))
+
+
+@pytest.mark.parametrize("waits", [(), (WAITS,)], ids=["unasked", "waiting"])
+async def test_whoever_ends_a_run_closes_what_its_child_has_asked_a_person(
+    home: Home, waits: tuple[dict[str, object]]
+) -> None:
+    leads(home, played([turn("I send one.", task()), *waits, turn("So."), turn("never")], ASKING), ASKS)
+    async with home.house() as house:
+        await asked(house, home)
+        await house.engine.advance(RUN)
+        assert await house.engine.advance(FIRST) is Advanced.SUSPENDED
+        open_before = [row.run_id for row in await house.store.views.approvals()]
+        row = await house.store.views.run(FIRST)
+        await _stop(house, RUN)
+        assert await house.engine.advance(RUN) is Advanced.SUSPENDED
+        assert await house.engine.advance(FIRST) is Advanced.DONE
+        assert await house.engine.advance(RUN) is Advanced.DONE
+        open_after = [row.run_id for row in await house.store.views.approvals()]
+        parent, ended = await state_of(house), await state_of(house, FIRST)
+
+    assert open_before == [FIRST]
+    assert row
+    assert row.execution is Execution.SUSPENDED
+    assert open_after == []
+    assert parent.finished
+    assert ended.finished
+    assert (parent.finished.outcome, ended.finished.outcome) == (Outcome.CANCELLED, Outcome.CANCELLED)
+    assert not (home.workspace / "a.txt").exists()
+
+
+async def test_a_child_that_a_person_ends_is_reported_as_stopped(home: Home) -> None:
+    leads(home, played([turn("I send one.", task()), WAITS, turn("It was ended.")], ASKING), ASKS)
+    async with home.house() as house:
+        await asked(house, home)
+        await house.engine.advance(RUN)
+        await house.engine.advance(FIRST)
+        await _stop(house, FIRST)
+        assert await house.engine.advance(FIRST) is Advanced.DONE
+        assert await house.engine.advance(RUN) is Advanced.DONE
+        state = await state_of(house)
+
+    assert state.finished
+    assert state.finished.outcome is Outcome.DONE
+    assert text_of(state, "2.1").startswith(f"[{FIRST} fixer: stopped]\nenough")
+
+
+async def test_a_child_whose_worker_died_is_reported_as_interrupted_where_the_job_wants_no_second_try(
+    home: Home,
+) -> None:
+    more = 'automation = "full"\n[policy]\non_interrupt = "fail"\n[permissions]\nsandbox = "off"\n'
+    leads(home, played([turn("I send one.", task()), WAITS, turn("It was cut off.")], child(turn("never"))), more)
+    async with home.house() as house:
+        await asked(house, home)
+        await house.engine.advance(RUN)
+        await house.store.journal.acquire(FIRST, worker="dead", now=house.clock.now(), lease=timedelta(hours=1))
+    async with home.house() as house:
+        assert await drive_one(house, RUN, asyncio.Event()) is Advanced.DONE
+        state, ended = await state_of(house), await state_of(house, FIRST)
+
+    assert ended.finished
+    assert ended.finished.outcome is Outcome.INTERRUPTED
+    assert state.finished
+    assert state.finished.outcome is Outcome.DONE
+    assert f"[{FIRST} fixer: interrupted]" in text_of(state, "2.1")
+
+
+async def test_a_run_that_ends_badly_ends_its_children_first(home: Home) -> None:
+    refused = [turn("", *[call("read", file_path=f"/etc/shadow{number}")] * 3) for number in range(2)]
+    leads(
+        home,
+        played([turn("I send one.", task()), *refused, turn("never")], ASKING),
+        ASKS.replace('"suspend"', '"deny"'),
+    )
+    async with home.house() as house:
+        state = await driven(house, home)
+        ended = await state_of(house, FIRST)
+
+    assert state.finished
+    assert state.finished.outcome is Outcome.BLOCKED
+    assert ended.finished
+    assert ended.finished.at <= state.finished.at
+    assert all(one.finished for one in state.children.values())
+
+
+async def _stop(house: House, run_id: RunId) -> None:
+    wish = StopRequested(at=house.clock.now(), outcome=Outcome.CANCELLED, reason="enough", by="ada")
+    await house.store.journal.append(await house.store.journal.load(run_id), wish)
+    house.bells.asked(run_id)
