@@ -133,6 +133,28 @@ class Server:
     def initialize_old(self, key: object, params: dict[str, Any]) -> None:
         send({"id": key, "result": {**self.initialize(params), "protocolVersion": "1999-01-01"}})
 
+    # Not wrong, but another way to speak: without a greeting.
+
+    def initialize_modern(self, key: object, params: dict[str, Any]) -> None:
+        about = {"supported": ["2026-07-28"], "requested": params["protocolVersion"]}
+        send({"id": key, "error": {"code": -32022, "message": "Unsupported protocol version", "data": about}})
+
+    def server_discover(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Say what it speaks."""
+        about = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "resultType": "complete"}
+        return {**about, "ttlMs": 0, "cacheScope": "private"}
+
+    def tools_list_modern(self, key: object, params: dict[str, Any]) -> None:
+        assert params["_meta"], "each request says of itself what it speaks"
+        more = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+        send({"id": key, "result": {"tools": GOOD, **more}})
+
+    def tools_call_modern(self, key: object, params: dict[str, Any]) -> None:
+        send({"id": key, "result": text("spoken the newer way", resultType="complete")})
+
+    def tools_call_wants_input(self, key: object, params: dict[str, Any]) -> None:
+        send({"id": key, "result": {"resultType": "input_required", "inputRequests": {}}})
+
     # What is wrong with the tools that it tells of.
 
     def tools_poisons(self) -> list[dict[str, Any]]:

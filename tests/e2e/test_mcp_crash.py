@@ -1,4 +1,7 @@
-"""A service that is killed while a server is at work: nothing is left running, and no call is made a second time."""
+"""A service that is killed while a server is at work: nothing is left running, and no call is made a second time.
+
+Two services start and a server does, each a process of its own: this takes seconds.
+"""
 
 from __future__ import annotations
 

@@ -146,6 +146,29 @@ async def test_an_answer_that_is_none_is_an_error(tmp_path: Path, odd: str) -> N
                 await connection.call("get", {}, 10)
 
 
+async def test_a_flood_over_http_ends_the_connection_and_the_next_call_another(tmp_path: Path) -> None:
+    notice = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": ""}})
+
+    def answer(_: dict[str, str], message: Message) -> bytes:
+        return greeted(message) or http(f"data: {notice}\n\n".encode() * 30_000, "text/event-stream")
+
+    async with ours(answer) as url, connected(tmp_path, url, most=16 << 20) as connection:
+        with pytest.raises(ToolFailedError, match="it sends more than anybody asked for"):
+            await connection.call("get", {}, 60)
+        assert connection.is_over
+
+
+async def test_a_session_that_the_server_knows_no_more_is_ended(tmp_path: Path) -> None:
+    def answer(_: dict[str, str], message: Message) -> bytes:
+        found = greeted(message) or http(b"", status="404 Not Found")
+        return found.replace(b"Connection: close", b"Mcp-Session-Id: s1\r\nConnection: close")
+
+    async with ours(answer) as url, connected(tmp_path, url) as connection:
+        with pytest.raises(ToolFailedError, match="Session terminated"):
+            await connection.call("get", {}, 10)
+        assert connection.is_over
+
+
 async def test_a_server_that_never_answers_ends_in_time(tmp_path: Path) -> None:
     def answer(_: dict[str, str], message: Message) -> bytes:
         return greeted(message) or b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: wait\n\n"

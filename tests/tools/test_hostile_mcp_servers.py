@@ -59,6 +59,7 @@ FAILING: list[tuple[str, Callable[[Desk], Awaitable[Played]], str]] = [
     ("too_long", calls, "no answer: it sent a message of more than 17825792 bytes"),
     ("endless", calls, "no answer: it sent a message of more than 17825792 bytes"),
     ("floods", calls, "no answer: it sends more than anybody asked for"),
+    ("wants_input", calls, "its answer does not fit the protocol: content"),
     ("refuses", calls, "it answered with the error -32602: Invalid params [31m yyy"),
     ("odd_result", calls, "its answer does not fit the protocol: content"),
 ]

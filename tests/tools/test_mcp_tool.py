@@ -56,6 +56,12 @@ async def test_a_tool_is_found_described_and_called(tmp_path: Path) -> None:
     assert (done.result.status, done.text) == (OK, "echo: hi")
 
 
+async def test_a_server_that_knows_only_the_newer_way_is_spoken_to_that_way(tmp_path: Path) -> None:
+    async with a_desk(tmp_path, server("modern")) as desk:
+        found = await desk.call()
+    assert (found.result.status, found.text) == (OK, "spoken the newer way")
+
+
 async def test_an_answer_taints_the_run_and_a_search_does_not(tmp_path: Path) -> None:
     async with a_desk(tmp_path, server()) as desk:
         assert (await desk.do("search")).result.taints == ""

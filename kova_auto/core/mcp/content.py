@@ -46,6 +46,10 @@ def answered(result: Mapping[str, JsonValue], limit: int) -> Answer:
         result: As the protocol has it.
         limit: Bytes of text that are kept.
     """
+    if result.get("resultType") == "input_required":
+        return Answer(
+            "[the tool wants more input, of a person or a model, before it answers: nobody gives it]", failed=True
+        )
     content = result.get("content")
     items = [item for item in content if isinstance(item, dict)] if isinstance(content, list) else []
     images: list[bytes] = []

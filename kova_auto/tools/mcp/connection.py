@@ -58,7 +58,7 @@ class Connection:
         self.server = server
         self._way = way
         self._sieve = Sieve()
-        self._ready, self._stop = asyncio.Event(), asyncio.Event()
+        self._ready, self._stop, self._gone = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._session: Any = None
         self._stdio: Any = None
@@ -135,7 +135,10 @@ class Connection:
     async def _streams(self) -> AsyncIterator[tuple[Any, Any]]:
         launch = self._way.launch
         if isinstance(launch, Address):
-            async with self._way.dial(launch) as streams, self._wire.sifted(*streams, self._sieve) as sifted:
+            async with (
+                self._way.dial(launch) as streams,
+                self._wire.sifted(*streams, self._sieve, self._gone) as sifted,
+            ):
                 yield sifted
             return
         most = 2 * self.server.max_result_bytes + _OVERHEAD  # JSON writes a character as several.
@@ -146,9 +149,8 @@ class Connection:
             yield streams
 
     async def _until_over(self) -> None:
-        waits = [asyncio.create_task(self._stop.wait())]
-        if self._stdio:
-            waits.append(asyncio.create_task(self._stdio.over()))
+        gone = self._stdio.over() if self._stdio else self._gone.wait()
+        waits = [asyncio.create_task(self._stop.wait()), asyncio.create_task(gone)]
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -186,6 +188,8 @@ class Connection:
         return ToolTimeoutError(f"{message}{self._remarks()}")
 
     async def _why(self, failure: BaseException) -> str:
+        if self._wire.is_expired(failure):
+            await self.close()
         if not self._wire.is_closed(failure):
             return str(self._wire.said(failure))
         said = await self._epitaph()
@@ -199,7 +203,8 @@ class Connection:
             return f"no answer: {self._stdio.epitaph()}"
         has_failed = self._task and self._task.done() and not self._task.cancelled()
         failure = self._task.exception() if self._task and has_failed else None
-        return f"no answer: {self._wire.said(failure) if failure else 'the connection has ended'}"
+        said = self._wire.said(failure) if failure else "the connection has ended"
+        return f"no answer: {self._sieve.fault or said}"
 
     def _remarks(self) -> str:
         return str(self._stdio.remarks()) if self._stdio else ""

@@ -30,6 +30,8 @@ class Sieve:
         """Begin with nothing asked."""
         self.stale = False
         """The server has said that its list of tools has changed."""
+        self.fault = ""
+        """What the connection was ended for; empty where it was not."""
         self.excerpt = ""
         """The beginning of the first line that was no message."""
         self._asked: set[Id] = set()
@@ -70,8 +72,8 @@ class Sieve:
         self._noise += 1
         self._noise_bytes += size
         if self._noise > MAX_NOISE or self._noise_bytes > MAX_NOISE_BYTES:
-            message = "it sends more than anybody asked for"
-            raise FloodError(message)
+            self.fault = "it sends more than anybody asked for"
+            raise FloodError(self.fault)
 
 
 def _plain(value: JsonValue) -> Id:

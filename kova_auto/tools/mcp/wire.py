@@ -25,7 +25,7 @@ from kova_auto.core.mcp.listing import seen
 from kova_auto.tools.mcp.sieve import FloodError, Sieve
 from kova_auto.tools.mcp.stdio import Stdio
 
-__all__ = ["Stdio", "called", "is_closed", "said", "session", "sifted", "tools_of"]
+__all__ = ["Stdio", "called", "is_closed", "is_expired", "said", "session", "sifted", "tools_of"]
 
 _MOST_PAGES, _MOST_TOOLS = 20, 1_000
 _SHOWN = 1_000
@@ -70,8 +70,20 @@ async def session(read: Any, write: Any, workspace: str) -> AsyncIterator[Client
 
 
 @asynccontextmanager
-async def sifted(read: Any, write: Any, sieve: Sieve) -> AsyncIterator[tuple[Any, Any]]:  # noqa: ANN401  # as above
-    """Give streams between which and the given ones a sieve stands, as it stands in those of a process."""
+async def sifted(
+    read: Any,  # noqa: ANN401  # as above
+    write: Any,  # noqa: ANN401
+    sieve: Sieve,
+    gone: asyncio.Event,
+) -> AsyncIterator[tuple[Any, Any]]:
+    """Give streams between which and the given ones a sieve stands, as it stands in those of a process.
+
+    Args:
+        read: What the server sends.
+        write: What is sent to it.
+        sieve: What its messages pass.
+        gone: Set when nothing more comes from it.
+    """
     inward, out = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     into, outward = anyio.create_memory_object_stream[SessionMessage](0)
 
@@ -90,6 +102,7 @@ async def sifted(read: Any, write: Any, sieve: Sieve) -> AsyncIterator[tuple[Any
     async def pump(carry: Callable[[], Awaitable[None]]) -> None:
         with suppress(FloodError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             await carry()
+        gone.set()
         inward.close()
 
     pumps = [asyncio.create_task(pump(from_server)), asyncio.create_task(pump(to_server))]
@@ -154,6 +167,11 @@ def said(exc: BaseException) -> str:
             return seen(str(exc))[:_SHOWN] or type(exc).__name__
         case _:
             return type(exc).__name__
+
+
+def is_expired(exc: BaseException) -> bool:
+    """Say whether a server over HTTP knows the session no more: the next call begins another."""
+    return isinstance(exc, MCPError) and (exc.code, exc.message) == (types.INVALID_REQUEST, "Session terminated")
 
 
 def is_closed(exc: BaseException) -> bool:

@@ -69,6 +69,12 @@ def test_a_tool_says_itself_that_it_failed() -> None:
     assert not answered({"content": [text("no")], "isError": "yes"}, 10).failed
 
 
+def test_a_tool_that_wants_more_input_has_failed() -> None:
+    found = answered({"resultType": "input_required", "inputRequests": {"a": {}}}, 10)
+    assert found.failed
+    assert "nobody gives it" in found.text
+
+
 def test_no_more_is_kept_than_the_bound() -> None:
     found = text_of(text("ä" * 5_000))
     assert found.startswith("ä" * 500)
