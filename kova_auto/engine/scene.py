@@ -11,7 +11,7 @@ from kova_auto.core.limits import left_s
 from kova_auto.core.run import RunState
 from kova_auto.core.skills.narrowing import narrowed_by
 from kova_auto.core.tool import CallFacts, Scene
-from kova_auto.core.tool_names import TASK_TOOLS
+from kova_auto.core.tool_names import MCP, TASK_TOOLS
 from kova_auto.core.view import level_of
 from kova_auto.engine.world import Senses
 
@@ -47,10 +47,11 @@ def scene_of(state: RunState, senses: Senses, call: CallId = NO_CALL) -> Scene:
 
 
 def granted(state: RunState) -> tuple[str, ...] | None:
-    """Return the tools that a child may use, with those about its own children where it may have any; else None."""
+    """Return the tools that a child may use, with those that its children and its servers give it; else None."""
     if (by := state.request.child_of) is None:
         return None
-    return (*by.tools, *TASK_TOOLS) if state.job.agents.allow else by.tools
+    job = state.job
+    return (*by.tools, *(TASK_TOOLS if job.agents.allow else ()), *((MCP,) if job.mcp.servers else ()))
 
 
 def rests_of(state: RunState) -> frozenset[BlobHash]:
