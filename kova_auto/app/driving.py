@@ -7,7 +7,7 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from kova_auto.app.house import House
 from kova_auto.core.errors import JournalBusyError
@@ -78,6 +78,8 @@ class _OfOne:
             return Agenda((), None)
         ready = (await views.agenda(now, limit)).ready
         waking = [row.wake_at for row in rows.values() if row.wake_at and row.wake_at > now]
+        if self.house.settings.database != "sqlite" and any(not row.resting for row in rows.values()):
+            waking.append(now + timedelta(seconds=AGAIN_S))  # One may be a dead worker's for as long as its lease.
         return Agenda(tuple(run_id for run_id in ready if run_id in rows), min(waking, default=None))
 
 
