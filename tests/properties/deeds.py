@@ -150,16 +150,26 @@ def ended(child: ChildState, now: datetime, draw: Draw) -> ChildFinished:
     )
 
 
-def recorded(step: Step, state: RunState, now: datetime, draw: Draw) -> Iterator[Event]:  # noqa: C901  # one arm for each step
-    """Yield the facts of one step, done by a worker that has just taken the run; nothing for a resting one."""
-    if not isinstance(step, Resting):
-        died = bool(
-            state.calling
-            or state.compacting
-            or state.checking
-            or any(known.started and not known.result and not known.in_doubt for known in state.calls.values())
-        )
-        yield RunAcquired(at=now, epoch=state.epoch + 1, worker="one", lease_broken=died)
+def recorded(step: Step, state: RunState, now: datetime, draw: Draw) -> Iterator[Event]:
+    """Yield the facts of one step, done by a worker that has just taken the run; nothing for a resting one.
+
+    That another worker is gone may make it another step than it was before.
+    """
+    if isinstance(step, Resting):
+        return
+    died = bool(
+        state.calling
+        or state.compacting
+        or state.checking
+        or any(known.started and not known.result and not known.in_doubt for known in state.calls.values())
+    )
+    acquired = RunAcquired(at=now, epoch=state.epoch + 1, worker="one", lease_broken=died)
+    yield acquired
+    state = apply(state, acquired)
+    yield from _done(next_step(state, now), state, now, draw)
+
+
+def _done(step: Step, state: RunState, now: datetime, draw: Draw) -> Iterator[Event]:
     match step:
         case AwaitApproval() | AwaitUntil() | AwaitWorkspace() | AwaitChildren() | Rest():
             return
