@@ -7,6 +7,7 @@ from typing import Protocol
 
 from pydantic import ConfigDict, Field, JsonValue
 
+from kova_auto.app.asked import Asked
 from kova_auto.core.approval.levels import ApprovalLevel, Decision
 from kova_auto.core.backfill import Backfill
 from kova_auto.core.delivery.health import Health
@@ -20,7 +21,7 @@ from kova_auto.core.parked import Parked
 from kova_auto.core.pausing import Pause
 from kova_auto.core.usage import UsageReport
 from kova_auto.core.value import Value
-from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow
+from kova_auto.core.view import DeliveryRow, RunRow
 
 
 class Listener(Value):
@@ -159,12 +160,15 @@ class Answers(Protocol):
         """Return runs, newest first."""
 
     async def find(self, text: str) -> RunRow:
-        """Return the one run whose id begins with the text; `last` is the newest."""
+        """Return the one run whose id begins with the text; `last` is the newest, `last~1.2` a subagent of it."""
+
+    async def family(self, run_id: RunId) -> tuple[RunRow, ...]:
+        """Return the runs that one has dispatched, itself or through others, oldest first."""
 
     async def events(self, run_id: RunId, after: int, wait_s: float, limit: int | None = None) -> tuple[Placed, ...]:
         """Return facts behind a position, all of them or the first few; where there are none yet, wait for one."""
 
-    async def approvals(self, *, open_only: bool) -> tuple[ApprovalRow, ...]:
+    async def approvals(self, *, open_only: bool) -> tuple[Asked, ...]:
         """Return calls that need a person, newest first."""
 
     async def deliveries(self, status: str | None, endpoint: str | None, limit: int) -> tuple[DeliveryRow, ...]:

@@ -11,6 +11,7 @@ from typing import Protocol
 from pydantic_core import PydanticSerializationError
 
 from kova_auto.app.annals import annals
+from kova_auto.app.asked import Asked, asked
 from kova_auto.app.control import Annals, Applied, Content, Placed, RunAsk, Said, Status, Told, Undone
 from kova_auto.app.deciding import decided
 from kova_auto.app.past import Past
@@ -31,7 +32,7 @@ from kova_auto.core.event import (
     dump,
 )
 from kova_auto.core.holding import rival, unsettleable
-from kova_auto.core.ids import BlobHash, CallId, DeliveryId, EndpointName, JobName, RunId
+from kova_auto.core.ids import DISPATCHED, BlobHash, CallId, DeliveryId, EndpointName, JobName, RunId, root_of
 from kova_auto.core.inbound.hook import HookRow, Hooks
 from kova_auto.core.job import Outcome
 from kova_auto.core.ledger import Ledger, Occurrence
@@ -41,7 +42,7 @@ from kova_auto.core.ports import Clock, Journal, Views
 from kova_auto.core.run import RunState
 from kova_auto.core.schedule.zone import parse_zone
 from kova_auto.core.usage import UsageReport, parse_by, report
-from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow, run_row
+from kova_auto.core.view import DeliveryRow, RunRow, run_row
 from kova_auto.engine.bells import Bells, Ear, heard
 
 LONGEST_WAIT_S = 30.0
@@ -82,20 +83,27 @@ class LocalAnswers:
         return tuple(await self.views.runs(job=name, unfinished=unfinished, limit=limit))
 
     async def find(self, text: str) -> RunRow:
-        """Return the one run whose id begins with the text; `last` is the newest.
+        """Return the one run whose id begins with the text; `last` is the newest, `last~1.2` a subagent of it.
 
         Raises:
             UnknownRunError: There is none, or more than one.
         """
-        if text == LAST:
+        first, dispatched, rest = text.partition(DISPATCHED)
+        wanted = text
+        if first == LAST:
             newest = await self.views.runs(limit=1)
-            ids = [row.run_id for row in newest]
-        else:
-            ids = list(await self.views.matching(text))
-        exact = [run_id for run_id in ids if run_id == text] or ids
+            wanted = f"{newest[0].run_id}{dispatched}{rest}" if newest else text
+        ids = [run_id for run_id in (RunId(wanted),) if await self.views.run(run_id)]
+        ids = ids or list(await self.views.matching(wanted))
+        exact = [run_id for run_id in ids if not any(run_id.startswith(f"{other}{DISPATCHED}") for other in ids)]
         if len(exact) != 1:
             raise UnknownRunError(_none_or_many(text, exact))
         return run_row(await self.journal.load(exact[0]))
+
+    async def family(self, run_id: RunId) -> tuple[RunRow, ...]:
+        """Return the runs that one has dispatched, itself or through others, oldest first."""
+        rows = await self.views.descendants(root_of(run_id))
+        return tuple(row for row in rows if row.run_id.startswith(f"{run_id}{DISPATCHED}"))
 
     async def events(self, run_id: RunId, after: int, wait_s: float, limit: int | None = None) -> tuple[Placed, ...]:
         """Return facts behind a position, all of them or the first few; where there are none yet, wait for one."""
@@ -106,9 +114,9 @@ class LocalAnswers:
                 found = await self.journal.events(run_id, after)
         return tuple(Placed(seq=seq, event=event) for seq, event in found[:limit])
 
-    async def approvals(self, *, open_only: bool) -> tuple[ApprovalRow, ...]:
+    async def approvals(self, *, open_only: bool) -> tuple[Asked, ...]:
         """Return calls that need a person, newest first."""
-        return tuple(await self.views.approvals(open_only=open_only))
+        return await asked(await self.views.approvals(open_only=open_only), self.views)
 
     async def deliveries(self, status: str | None, endpoint: str | None, limit: int) -> tuple[DeliveryRow, ...]:
         """Return duties to tell, newest first."""
@@ -148,7 +156,10 @@ class LocalAnswers:
             ConfigError: There is no such part, or no such zone.
         """
         parts, days = parse_by(by), parse_zone(zone)
-        rows = await self.views.usage(job=JobName(job) if job else None, run_id=run_id, since=since)
+        rows = list(await self.views.usage(job=JobName(job) if job else None, run_id=run_id, since=since))
+        for child in await self.family(run_id) if run_id else ():
+            rows += await self.views.usage(run_id=child.run_id, since=since)
+        rows.sort(key=lambda row: (row.at, row.run_id, row.seq))
         return await asyncio.to_thread(report, rows, parts, days)
 
     async def pauses(self) -> tuple[Pause, ...]:
@@ -205,6 +216,9 @@ class LocalControl(LocalAnswers):
                 that nobody has decided about, or its job has spent what it may on this day.
         """
         state = await self.journal.load(run_id)
+        if above := state.request.child_of:
+            msg = f"run {run_id} is a subagent of {above.run_id}: only a run that nobody dispatched can be begun again"
+            raise IllegalEventError(msg)
         if not state.finished:
             msg = f"run {run_id} has not finished; cancel it first (kova-auto runs cancel)"
             raise IllegalEventError(msg)
@@ -352,6 +366,9 @@ class LocalControl(LocalAnswers):
 
 
 def _wants_kept(state: RunState) -> None:
+    if by := state.request.child_of:
+        msg = f"run {state.run_id} is a subagent of {by.root}: what it changed is settled with that run's changes"
+        raise IllegalEventError(msg)
     if not state.finished:
         msg = f"run {state.run_id} has not finished: what it changes is looked at with kova-auto runs diff"
         raise IllegalEventError(msg)

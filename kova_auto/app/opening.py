@@ -21,7 +21,7 @@ from kova_auto.core.approval.policy import policy_hash
 from kova_auto.core.backfill import Backfill
 from kova_auto.core.continuing import continued_job
 from kova_auto.core.day import day_is_spent, say_spent
-from kova_auto.core.errors import ConfigError
+from kova_auto.core.errors import ConfigError, IllegalEventError
 from kova_auto.core.event import Origin, RunRequested
 from kova_auto.core.ids import JobName, RunId, requested_run_id, run_id
 from kova_auto.core.inputs import misfit
@@ -133,6 +133,9 @@ class Opening:
         What the other had read stays read, so that its taint does; a run that was only tried out is only tried out.
         """
         before = await self.past.journal.load(run_id)
+        if by := before.request.child_of:
+            msg = f"run {run_id} is a subagent of {by.root}: it reports to that run, which is the one to go on with"
+            raise IllegalEventError(msg)
         job = continued_job(before, ask.prompt)
         opened = await self._asked_for(ask.model_copy(update={"staged": ask.staged or before.request.staged}), job, {})
         return opened.model_copy(update={"continues": run_id, "tainted_by": before.tainted_by})

@@ -14,6 +14,7 @@ from typing import TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from kova_auto import __version__
+from kova_auto.app.asked import Asked
 from kova_auto.app.control import Annals, Applied, Content, Placed, RunAsk, Said, Status, Told, Undone
 from kova_auto.app.socket import LONGEST_LINE, LONGEST_QUESTION, short_name, too_long
 from kova_auto.core import errors
@@ -27,13 +28,13 @@ from kova_auto.core.job import Outcome
 from kova_auto.core.ledger import Occurrence
 from kova_auto.core.pausing import Pause
 from kova_auto.core.usage import UsageReport
-from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow
+from kova_auto.core.view import DeliveryRow, RunRow
 
 _T = TypeVar("_T")
 _RUN = TypeAdapter(RunRow)
 _RUNS: TypeAdapter[tuple[RunRow, ...]] = TypeAdapter(tuple[RunRow, ...])
 _PLACED: TypeAdapter[tuple[Placed, ...]] = TypeAdapter(tuple[Placed, ...])
-_APPROVALS: TypeAdapter[tuple[ApprovalRow, ...]] = TypeAdapter(tuple[ApprovalRow, ...])
+_APPROVALS: TypeAdapter[tuple[Asked, ...]] = TypeAdapter(tuple[Asked, ...])
 _DELIVERIES: TypeAdapter[tuple[DeliveryRow, ...]] = TypeAdapter(tuple[DeliveryRow, ...])
 _REFUSAL: TypeAdapter[dict[str, str]] = TypeAdapter(dict[str, str])
 _OCCURRENCES: TypeAdapter[tuple[Occurrence, ...]] = TypeAdapter(tuple[Occurrence, ...])
@@ -123,8 +124,12 @@ class RemoteControl:
         return await self._ask("runs", _RUNS, job=job, unfinished=unfinished, limit=limit)
 
     async def find(self, text: str) -> RunRow:
-        """Return the one run whose id begins with the text; `last` is the newest."""
+        """Return the one run whose id begins with the text; `last` is the newest, `last~1.2` a subagent of it."""
         return await self._ask("find", _RUN, text=text)
+
+    async def family(self, run_id: RunId) -> tuple[RunRow, ...]:
+        """Return the runs that one has dispatched, itself or through others, oldest first."""
+        return await self._ask("family", _RUNS, run_id=run_id)
 
     async def events(self, run_id: RunId, after: int, wait_s: float, limit: int | None = None) -> tuple[Placed, ...]:
         """Return facts behind a position, all of them or the first few; where there are none yet, wait for one.
@@ -149,7 +154,7 @@ class RemoteControl:
         """Begin a further attempt of a finished run."""
         return await self._ask("retry", _RUN, run_id=run_id, by=by)
 
-    async def approvals(self, *, open_only: bool) -> tuple[ApprovalRow, ...]:
+    async def approvals(self, *, open_only: bool) -> tuple[Asked, ...]:
         """Return calls that need a person, newest first."""
         return await self._ask("approvals", _APPROVALS, open_only=open_only)
 

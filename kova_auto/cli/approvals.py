@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_text
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,7 +11,7 @@ from pydantic import JsonValue
 
 from kova_auto.cli.acting import act
 from kova_auto.cli.asking import ask, person
-from kova_auto.cli.card import card
+from kova_auto.cli.card import card, dispatched
 from kova_auto.cli.frame import new_app
 from kova_auto.cli.ink import ink
 from kova_auto.cli.listing import listing
@@ -23,21 +24,22 @@ from kova_auto.core.errors import ConfigError
 from kova_auto.core.ids import CallId, RunId
 from kova_auto.core.run import RunState, fold
 from kova_auto.core.schedule.zone import parse_zone
-from kova_auto.core.view import ApprovalRow, approval_rows
+from kova_auto.core.view import ApprovalRow
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
+    from kova_auto.app.asked import Asked
     from kova_auto.app.control import Answers, Control
 
 app = new_app("List and answer the calls that wait for a person.")
 
-HEAD = ("RUN", "CALL", "TOOL", "UNTIL", "ANSWER", "WHY")
+HEAD = ("RUN", "SUBAGENT", "CALL", "TOOL", "UNTIL", "ANSWER", "WHY")
 _NAME = 60
 _LIST = f"""\
-List calls that wait for a person, newest first.
+List calls that wait for a person, newest first; those of subagents have the id of their own run.
 
-With --json: a list of objects with {", ".join(ApprovalRow.model_fields)}. Instants are UTC.
+With --json: a list of objects with {", ".join((*ApprovalRow.model_fields, "parent", "agent"))}. Instants are UTC.
 """
 _SHOW = """\
 Show a call that waits, or waited, for a person.
@@ -70,7 +72,7 @@ def list_approvals(
     """Show approvals in a table."""
     settings = settings_of(config)
 
-    async def question(answers: Answers) -> tuple[ApprovalRow, ...]:
+    async def question(answers: Answers) -> tuple[Asked, ...]:
         return await answers.approvals(open_only=not everything)
 
     rows = ask(settings, question, kind="approvals")
@@ -78,15 +80,25 @@ def list_approvals(
         say_json([row.model_dump(mode="json") for row in rows])
     elif rows:
         zone = parse_zone(settings.timezone)
-        say(listing(HEAD, [_cells(row, zone) for row in rows], ink()))
+        shown = [HEAD, *(_cells(row, zone) for row in rows)]
+        say(listing(*with_agents(shown, rows), ink()))
     else:
         say("Nothing waits for a person.")
 
 
-def _cells(row: ApprovalRow, zone: ZoneInfo) -> tuple[str, ...]:
+def with_agents(
+    lines: Sequence[tuple[str, ...]], rows: Sequence[Asked]
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the head of a listing and its rows; the second column names subagents, and goes where there are none."""
+    head, *rest = lines if any(row.agent for row in rows) else [(line[0], *line[2:]) for line in lines]
+    return head, rest
+
+
+def _cells(row: Asked, zone: ZoneInfo) -> tuple[str, ...]:
     answer = f"{row.decision} by {row.decided_by}" if row.decision else "" if row.open else "too late"
     tool = one_line(row.tool, _NAME)
-    return row.run_id, row.call_id, tool, when(row.expires_at, zone), one_line(answer, _NAME), row.reason
+    agent = one_line(row.agent, _NAME)
+    return row.run_id, agent, row.call_id, tool, when(row.expires_at, zone), one_line(answer, _NAME), row.reason
 
 
 @app.command("show", help=_SHOW)
@@ -101,13 +113,15 @@ def show(run: RunArgument, call: CallArgument, *, config: ConfigOption = None, j
     state = ask(settings, question, kind="approvals")
     known = state.call(CallId(call))
     if json:
-        rows = [row.model_dump(mode="json") for row in approval_rows(state) if row.call_id == call]
+        from kova_auto.app.asked import asked_in
+
+        rows = [row.model_dump(mode="json") for row in asked_in(state) if row.call_id == call]
         asked, rule = known.approval, known.verdict.rule if known.verdict else None
         more = asked.model_dump(mode="json", include={"offer", "no_offer", "proposed", "targets"}) if asked else {}
         say_json({"approval": rows[0] if rows else None, "arguments": known.call.args, "rule": rule, **more})
     else:
         lines = card(known, parse_zone(settings.timezone), state.plan)
-        say("\n".join((f"call {known.call.id} of run {state.run_id}", *lines)))
+        say("\n".join((f"call {known.call.id} of run {state.run_id}", *dispatched(state), *lines)))
 
 
 @app.command("allow", help=f"Allow a call that waits.\n\n{_ALLOW}{_THEN}")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from kova_auto.cli.ink import Ink
 from kova_auto.cli.output import DIM, GREEN, RED, YELLOW
-from kova_auto.cli.progress import result_head, spell_cost
+from kova_auto.cli.progress import result_head, spell_child, spell_cost
 from kova_auto.core.approval.levels import Decision, Ruling
 from kova_auto.core.delivery.document import count
 from kova_auto.core.delivery.notice import SCRIPTED
@@ -21,6 +22,7 @@ from kova_auto.core.stop_reason import StopReason
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
+_BENEATH: Final = "│      "
 _NAME: Final = 60
 _SENTENCE: Final = 400
 _USUAL: Final = frozenset({StopReason.END, StopReason.TOOL_CALLS, None})
@@ -35,10 +37,11 @@ Part = tuple[tuple[float, float, float], Iterator[str]]
 
 
 def loop_lines(view: LoopView, zone: ZoneInfo, ink: Ink) -> Iterator[str]:
-    """Yield the loop's lines."""
+    """Yield the loop's lines; those of a subagent stand beneath the call that dispatched it."""
     scripted = f"  {ink(SCRIPTED, YELLOW)}" if view.scripted else ""
     goes_on = f"  goes on with run {view.continues}" if view.continues else ""
-    yield f"run {ink(view.run_id, bold=True)}{scripted}{goes_on}"
+    agent = f"  subagent {spell_child(view.agent, view.title)}" if view.agent else ""
+    yield f"run {ink(view.run_id, bold=True)}{scripted}{goes_on}{agent}"
     for _, lines in sorted(_parts(view, zone, ink), key=lambda part: part[0]):
         yield from lines
     head, *rest = goal_lines(view.goal, ink) if view.goal else ("",)
@@ -124,10 +127,16 @@ def _call(call: LoopCall, zone: ZoneInfo, ink: Ink) -> Iterator[str]:
         code = f", exit code {call.exit_code}" if call.exit_code else ""
         took = f", {call.took_s:.1f} s" if call.took_s is not None else ""
         beside = f" beside {count(len(call.beside), 'other')}" if call.beside else ""
-        head = f"{call.status}{code}{took}{beside}"
+        awaited = f" after {call.awaited_s:.1f} s of waiting for subagents" if call.awaited_s else ""
+        head = f"{call.status}{code}{took}{beside}{awaited}"
         yield f"│    ← {head}: {result_head(call.result, call.status, len(head) + 9, ink)}"
     for path in call.changed:
         yield f"│      wrote {one_line(path, _SENTENCE)}"
+    if call.subagent:
+        beneath = replace(ink, width=ink.width - len(_BENEATH))
+        yield from (f"{_BENEATH}{line}" for line in loop_lines(call.subagent, zone, beneath))
+    elif call.child:
+        yield f"│      it is run {call.child}"
 
 
 def _verdict(call: LoopCall, ink: Ink) -> str:

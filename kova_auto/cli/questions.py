@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kova_auto.cli.acting import act
-from kova_auto.cli.approvals import CallArgument, ReasonOption, RunArgument
+from kova_auto.cli.approvals import CallArgument, ReasonOption, RunArgument, with_agents
 from kova_auto.cli.asking import ask, person
-from kova_auto.cli.card import card, questions
+from kova_auto.cli.card import card, dispatched, questions
 from kova_auto.cli.chosen import chosen
 from kova_auto.cli.frame import new_app
 from kova_auto.cli.ink import ink
@@ -22,20 +22,20 @@ from kova_auto.core.delivery.text import one_line
 from kova_auto.core.ids import CallId, RunId
 from kova_auto.core.run import CallState, RunState, fold
 from kova_auto.core.schedule.zone import parse_zone
-from kova_auto.core.view import ApprovalRow, approval_rows
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
     from pydantic import JsonValue
 
+    from kova_auto.app.asked import Asked
     from kova_auto.app.control import Answers, Control
 
 app = new_app("List and answer what a model asks.")
 
 TOOL = "question"
 _NAME, _ASKED = 60, 200
-HEAD = ("RUN", "CALL", "UNTIL", "ANSWER", "QUESTIONS")
+HEAD = ("RUN", "SUBAGENT", "CALL", "UNTIL", "ANSWER", "QUESTIONS")
 _LIST = """\
 List the questions that wait for a person, newest first.
 
@@ -67,7 +67,7 @@ def list_questions(
     """Show questions in a table."""
     settings = settings_of(config)
 
-    async def question(answers: Answers) -> list[tuple[ApprovalRow, CallState]]:
+    async def question(answers: Answers) -> list[tuple[Asked, CallState]]:
         rows = [row for row in await answers.approvals(open_only=not everything) if row.tool == TOOL]
         states = {run: await _state(answers, run) for run in dict.fromkeys(row.run_id for row in rows)}
         return [(row, states[row.run_id].call(row.call_id)) for row in rows]
@@ -77,20 +77,28 @@ def list_questions(
         say_json([_fields(row, known) for row, known in found])
     elif found:
         zone = parse_zone(settings.timezone)
-        say(listing(HEAD, [_cells(row, known, zone) for row, known in found], ink()))
+        shown = [HEAD, *(_cells(row, known, zone) for row, known in found)]
+        say(listing(*with_agents(shown, [row for row, _ in found]), ink()))
     else:
         say("Nobody is asked anything.")
 
 
-def _fields(row: ApprovalRow, known: CallState) -> dict[str, JsonValue]:
+def _fields(row: Asked, known: CallState) -> dict[str, JsonValue]:
     return {"approval": row.model_dump(mode="json"), "questions": known.call.args.get("questions")}
 
 
-def _cells(row: ApprovalRow, known: CallState, zone: ZoneInfo) -> tuple[str, ...]:
+def _cells(row: Asked, known: CallState, zone: ZoneInfo) -> tuple[str, ...]:
     answered = f"by {row.decided_by}" if row.decided_by else "" if row.open else "too late"
     asked = "; ".join(line for line in questions(known) if line.startswith("question"))
     until = when(row.expires_at, zone)
-    return row.run_id, row.call_id, until, one_line(answered, _NAME), one_line(asked, _ASKED)
+    return (
+        row.run_id,
+        one_line(row.agent, _NAME),
+        row.call_id,
+        until,
+        one_line(answered, _NAME),
+        one_line(asked, _ASKED),
+    )
 
 
 @app.command("show", help=_SHOW)
@@ -105,13 +113,15 @@ def show(run: RunArgument, call: CallArgument, *, config: ConfigOption = None, j
     state = ask(settings, question, kind="questions")
     known = state.call(CallId(call))
     if json:
-        rows = [row.model_dump(mode="json") for row in approval_rows(state) if row.call_id == call]
+        from kova_auto.app.asked import asked_in
+
+        rows = [row.model_dump(mode="json") for row in asked_in(state) if row.call_id == call]
         said = known.decision.answers if known.decision else ()
         questions_asked = known.call.args.get("questions")
         say_json({"approval": rows[0] if rows else None, "questions": questions_asked, "answers": list(said)})
     else:
         lines = card(known, parse_zone(settings.timezone))
-        say("\n".join((f"call {known.call.id} of run {state.run_id}", *lines)))
+        say("\n".join((f"call {known.call.id} of run {state.run_id}", *dispatched(state), *lines)))
 
 
 @app.command("answer", help=_ANSWER)

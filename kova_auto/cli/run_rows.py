@@ -10,14 +10,14 @@ from zoneinfo import ZoneInfo
 from kova_auto.cli.ink import Ink
 from kova_auto.cli.job_rows import JsonDict
 from kova_auto.cli.loop import goal_lines
-from kova_auto.cli.progress import result_head, spell_call, spell_usage
+from kova_auto.cli.progress import result_head, spell_call, spell_child, spell_usage
 from kova_auto.cli.usage_rows import spell_sum
 from kova_auto.core.delivery.document import count
 from kova_auto.core.delivery.notice import SCRIPTED
 from kova_auto.core.delivery.text import clean, one_line
 from kova_auto.core.event import Event
 from kova_auto.core.goal.view import goal_view
-from kova_auto.core.ids import JobName
+from kova_auto.core.ids import DISPATCHED, JobName
 from kova_auto.core.loop.interludes import said_of_check, said_of_source
 from kova_auto.core.loop.values import LoopAttempt
 from kova_auto.core.loop.view import attempts_of, loop_view
@@ -28,19 +28,35 @@ from kova_auto.core.usage import By, Used, report
 from kova_auto.core.view import DeliveryRow, RunRow, delivery_rows, run_row, usage_rows
 
 HEAD = ("RUN", "ASKED FOR", "STATUS", "CALLS", "TOKENS", "ANSWER")
+_NAME = 40
 _RESULT = 200
 _MOST = 30
 """Calls, and lines of usage, that a person still reads; `runs loop` shows them all."""
 
 
-def cells(row: RunRow, zone: ZoneInfo) -> tuple[str, ...]:
-    """Return a run as a row of a list."""
+Branch = tuple[RunRow, Sequence[RunRow]]
+"""A run, and those that it has dispatched, itself or through others."""
+
+
+def cells(row: RunRow, zone: ZoneInfo, children: int = 0) -> tuple[str, ...]:
+    """Return a run as a row of a list, with how many it has dispatched; one that another has dispatched is indented."""
     calls = f"{row.calls}" + (f" ({row.denied} refused)" if row.denied else "")
     waits = f"waits for run {row.waits_for}" if row.waits_for else ""
     if row.reason and not row.outcome:
         waits = f"attempt {row.attempt} at {when(row.wake_at, zone)}, because {row.reason}"
     said = waits or row.reason or row.answer_excerpt
-    return row.run_id, when(row.requested_at, zone), status_of(row), calls, f"{row.tokens}", said
+    if row.agent:
+        margin = "  " * row.run_id.count(DISPATCHED)
+        return (
+            f"{margin}{row.run_id}",
+            when(row.requested_at, zone),
+            status_of(row),
+            calls,
+            f"{row.tokens}",
+            (f"{one_line(row.agent, _NAME)}: {said}"),
+        )
+    status = ", ".join([status_of(row), *([count(children, "subagent")] if children else [])])
+    return row.run_id, when(row.requested_at, zone), status, calls, f"{row.tokens}", said
 
 
 def by_jobs(rows: Iterable[RunRow]) -> Mapping[JobName, Sequence[RunRow]]:
@@ -74,7 +90,7 @@ def status_of(row: RunRow) -> str:
     return ", ".join(words + [mark for mark, is_so in marks.items() if is_so])
 
 
-def run_json(state: RunState, events: Sequence[Event]) -> JsonDict:
+def run_json(state: RunState, events: Sequence[Event], children: Sequence[RunState] = ()) -> JsonDict:
     """Return all that is known of a run, as a program reads it."""
     return {
         "run": run_row(state).model_dump(mode="json"),
@@ -88,17 +104,18 @@ def run_json(state: RunState, events: Sequence[Event]) -> JsonDict:
             call.model_dump(mode="json") for iteration in loop_view(events).iterations for call in iteration.calls
         ],
         "usage": [used.model_dump(mode="json") for used in _usage(state)],
+        "subagents": [run_row(child).model_dump(mode="json") for child in children],
         "deliveries": [row.model_dump(mode="json") for row in delivery_rows(state)],
     }
 
 
-def run_lines(state: RunState, zone: ZoneInfo, ink: Ink) -> Iterator[str]:
-    """Yield all that is known of a run, as a person reads it."""
+def run_lines(state: RunState, zone: ZoneInfo, ink: Ink, children: Sequence[RunState] = ()) -> Iterator[str]:
+    """Yield all that is known of a run, as a person reads it; `children` are those that it has dispatched."""
     row = run_row(state)
     yield f"run {ink(row.run_id, bold=True)}"
     for label, value in _facts(state, row, zone):
         yield f"  {ink(f'{label:<11}', 'dim')} {one_line(value, 400)}"
-    for title, lines in _sections(state, ink):
+    for title, lines in _sections(state, ink, children):
         yield from ("", ink(title, bold=True), *lines)
     if rows := delivery_rows(state):
         yield from ("", ink("deliveries", bold=True))
@@ -107,7 +124,7 @@ def run_lines(state: RunState, zone: ZoneInfo, ink: Ink) -> Iterator[str]:
         yield from ("", ink("answer", bold=True), clean(state.finished.answer).strip("\n"))
 
 
-def _sections(state: RunState, ink: Ink) -> Iterator[tuple[str, Iterable[str]]]:
+def _sections(state: RunState, ink: Ink, children: Sequence[RunState]) -> Iterator[tuple[str, Iterable[str]]]:
     """Yield what a run was shown besides its prompt, used and called, each under its title."""
     if state.context and state.context.sources:
         yield "context", (f"  {one_line(said_of_source(source), _RESULT)}" for source in state.context.sources)
@@ -117,6 +134,8 @@ def _sections(state: RunState, ink: Ink) -> Iterator[tuple[str, Iterable[str]]]:
         yield "checks", (f"  {said_of_check(result)}" for result in state.checked.results)
     if not state.request.scripted and state.spent:
         yield "usage", _usage_lines(state)
+    if children:
+        yield "subagents", (f"  {line}" for child in children for line in _child(child, ink))
     if state.calls:
         yield "calls", _calls(state, ink)
 
@@ -137,6 +156,16 @@ def _calls(state: RunState, ink: Ink) -> Iterator[str]:
         yield f"  {left:,} more; all of them: kova-auto runs loop {state.run_id}"
 
 
+def _child(state: RunState, ink: Ink) -> Iterator[str]:
+    """Yield what came of a subagent, and how it is looked at."""
+    by, row = state.request.child_of, run_row(state)
+    what = spell_child(by.agent, by.title) if by else ""
+    used = "" if row.scripted else f" · {spell_usage(state.used_in_all)}"
+    yield f"{row.run_id}  {what}  {status_of(row)} · {state.ran_s:.1f} s · {count(row.iterations, 'iteration')}{used}"
+    said = row.reason or row.answer_excerpt or why_it_stopped(state)
+    yield f"    {ink.fit(said, 6)}"
+
+
 def _facts(state: RunState, row: RunRow, zone: ZoneInfo) -> Iterator[tuple[str, str]]:
     yield "status", status_of(row)
     yield "why", why_it_stopped(state)
@@ -144,6 +173,8 @@ def _facts(state: RunState, row: RunRow, zone: ZoneInfo) -> Iterator[tuple[str, 
     yield "model", f"{row.model} ({SCRIPTED})" if row.scripted else state.pin.label
     yield "mode", f"{row.mode}, {row.level}"
     yield "workspace", row.workspace
+    if by := state.request.child_of:
+        yield "subagent", f"{spell_child(by.agent, by.title)}, dispatched by call {by.call_id} of run {by.run_id}"
     if state.request.continues:
         yield "continues", state.request.continues
     if row.kept:

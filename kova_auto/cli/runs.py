@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,22 +21,22 @@ from kova_auto.cli.loop import loop_lines
 from kova_auto.cli.options import ConfigOption, JsonOption, settings_of
 from kova_auto.cli.output import complain, say, say_json
 from kova_auto.cli.replay import replay_lines
-from kova_auto.cli.run_rows import HEAD, by_jobs, cells, run_json, run_lines, under_jobs
+from kova_auto.cli.run_rows import HEAD, Branch, by_jobs, cells, run_json, run_lines, under_jobs
 from kova_auto.cli.screen import screen
 from kova_auto.core.delivery.text import clean
 from kova_auto.core.errors import IllegalEventError
-from kova_auto.core.event import Event
 from kova_auto.core.ids import RunId
 from kova_auto.core.loop.values import LoopView
 from kova_auto.core.loop.view import loop_view, narrowed
 from kova_auto.core.replay import Replay
-from kova_auto.core.run import Execution, fold
+from kova_auto.core.run import Execution
 from kova_auto.core.schedule.zone import parse_zone
 from kova_auto.core.view import RunRow
 from kova_auto.settings.environment import environment
 
 if TYPE_CHECKING:
     from kova_auto.app.control import Answers, Control, Undone
+    from kova_auto.app.family import Kin
     from kova_auto.settings.model import Settings
 
 app = new_app("List and follow runs; show, export, replay, undo, apply, cancel and retry one.")
@@ -45,15 +44,20 @@ app = new_app("List and follow runs; show, export, replay, undo, apply, cancel a
 _LIST = f"""\
 List runs, newest first; with --by-job, the job first whose newest run is the newest.
 
+What runs have dispatched is only counted, and stands beneath them with --children: their ids are RUN~CALL.
+
 With --json: a list of objects with {", ".join(RunRow.model_fields)}. Instants are UTC.
 """
 _SHOW = """\
-Show what came of one run: status, answer, usage, calls, deliveries. runs loop shows all that it did.
+Show what came of one run: status, answer, usage, subagents, calls, deliveries. runs loop shows all that it did.
 
-With --json: run (as in runs list), why, attempts, answer, context, calls, usage, deliveries (as in deliveries list).
+Of a subagent: its id is RUN~CALL, and last~CALL one of the newest run.
+
+With --json: run (as in runs list), why, attempts, answer, context, calls, usage, subagents (as in runs list),
+deliveries (as in deliveries list).
 """
 _TAIL = """\
-Follow a run until it has finished; Ctrl-C leaves it alone.
+Follow a run and its subagents until it has finished; Ctrl-C leaves it alone.
 
 With --json each fact is one line, {"seq": its position, "event": {"kind": …, "at": …, …}}. Exit codes as for run.
 """
@@ -62,7 +66,7 @@ Show a run as a loop, and why it stopped.
 
 Of each iteration: what it was trying to do, how much the model had before it, what it used and what that cost; each
 call with what was ruled and why, who answered for it, how long it took, and what came back. Times are running time:
-waiting for a person is apart.
+waiting for a person is apart. The loop of a subagent stands in the call that dispatched it.
 
 With --json: {", ".join(LoopView.model_fields)}.
 """
@@ -99,23 +103,28 @@ def list_runs(
     unfinished: Annotated[bool, typer.Option("--unfinished", help="Only runs that have not finished.")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many.")] = 20,
     by_job: Annotated[bool, typer.Option("--by-job", help="Each job's together.")] = False,
+    children: Annotated[bool, typer.Option("--children", help="With subagents, each beneath its run.")] = False,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show runs in a table."""
     settings = settings_of(config)
 
-    async def question(answers: Answers) -> tuple[RunRow, ...]:
-        return await answers.runs(job, unfinished=unfinished, limit=limit)
+    async def question(answers: Answers) -> list[Branch]:
+        rows = await answers.runs(job, unfinished=unfinished, limit=limit)
+        return [(row, await answers.family(row.run_id) if children or not json else ()) for row in rows]
 
-    rows: Sequence[RunRow] = ask(settings, question, kind="runs")
+    branches = ask(settings, question, kind="runs")
+    if by_job:
+        jobs = list(dict.fromkeys(row.job for row, _ in branches))
+        branches.sort(key=lambda branch: jobs.index(branch[0].job))
+    rows = [row for own, others in branches for row in (own, *(others if children else ()))]
     groups = by_jobs(rows) if by_job else {}
-    rows = [row for group in groups.values() for row in group] or rows
     if json:
         say_json([row.model_dump(mode="json") for row in rows])
     elif rows:
-        zone = parse_zone(settings.timezone)
-        shown = listing(HEAD, [cells(row, zone) for row in rows], ink()).split("\n")
+        zone, counts = parse_zone(settings.timezone), {own.run_id: len(others) for own, others in branches}
+        shown = listing(HEAD, [cells(row, zone, counts.get(row.run_id, 0)) for row in rows], ink()).split("\n")
         say("\n".join(under_jobs(shown, groups, ink()) if groups else shown))
     else:
         say("No runs. kova-auto run JOB makes one.")
@@ -125,12 +134,11 @@ def list_runs(
 def show(run: RunArgument, *, config: ConfigOption = None, json: JsonOption = False) -> None:
     """Show one run."""
     settings = settings_of(config)
-    events = _events(settings, run)
-    state = fold(events)
+    kin = _kin(settings, run)
     if json:
-        say_json(run_json(state, events))
+        say_json(run_json(kin.state, kin.events, kin.descendants))
     else:
-        say("\n".join(run_lines(state, parse_zone(settings.timezone), ink())))
+        say("\n".join(run_lines(kin.state, parse_zone(settings.timezone), ink(), kin.descendants)))
 
 
 @app.command("tail", help=_TAIL)
@@ -163,7 +171,8 @@ def loop(
 ) -> None:
     """Show one run's loop."""
     settings = settings_of(config)
-    view = narrowed(loop_view(_events(settings, run)), attempt=attempt, iteration=iteration)
+    kin = _kin(settings, run)
+    view = narrowed(loop_view(kin.events, kin.others), attempt=attempt, iteration=iteration)
     if json:
         say_json(view.model_dump(mode="json"))
     else:
@@ -279,9 +288,10 @@ def retry(run: RunArgument, *, config: ConfigOption = None, json: JsonOption = F
     raise typer.Exit(act(settings_of(config), run, deed, kind="runs", as_json=json))
 
 
-def _events(settings: Settings, run: str) -> Sequence[Event]:
-    async def question(answers: Answers) -> Sequence[Event]:
-        found = await answers.find(run)
-        return [placed.event for placed in await answers.events(found.run_id, 0, 0)]
+def _kin(settings: Settings, run: str) -> Kin:
+    from kova_auto.app.family import kin_of
+
+    async def question(answers: Answers) -> Kin:
+        return await kin_of(answers, (await answers.find(run)).run_id)
 
     return ask(settings, question, kind="runs")

@@ -163,7 +163,7 @@ class Views(Protocol):
         """Return one run's row."""
 
     async def matching(self, prefix: str) -> Sequence[RunId]:
-        """Return the ids that begin with a text, at most 20, newest first."""
+        """Return the ids that begin with a text, at most 20, newest first; of children where it names a parent."""
 
     async def agenda(self, now: datetime, limit: int = 1000) -> Agenda:
         """Return which runs can go on now, at most so many, and when the next will."""

@@ -8,7 +8,7 @@ from enum import StrEnum
 from zoneinfo import ZoneInfo
 
 from kova_auto.core.errors import ConfigError
-from kova_auto.core.ids import JobName, RunId
+from kova_auto.core.ids import JobName, RunId, root_of
 from kova_auto.core.scripted import SCRIPTED
 from kova_auto.core.value import Value
 from kova_auto.core.view import UsageRow
@@ -81,7 +81,7 @@ def report(rows: Sequence[UsageRow], by: Collection[By], zone: ZoneInfo) -> Usag
 
     Args:
         rows: Oldest first; those of a script are left out: no model was called.
-        by: What parts it; nothing makes one sum of it. Iterations are those of a run.
+        by: What parts it; nothing makes one sum of it. A run's subagents are in its sum; iterations are of one run.
         zone: Whose days count.
     """
     parts: dict[Group, list[UsageRow]] = {}
@@ -100,10 +100,17 @@ def _group(row: UsageRow, by: Collection[By], zone: ZoneInfo) -> Group:
     return Group(
         day=row.at.astimezone(zone).date() if By.DAY in by else None,
         job=row.job if By.JOB in by else None,
-        run_id=row.run_id if {By.RUN, By.ITERATION} & set(by) else None,
+        run_id=_run(row, by),
         model=row.model if By.MODEL in by else None,
         iteration=row.iteration if By.ITERATION in by else None,
     )
+
+
+def _run(row: UsageRow, by: Collection[By]) -> RunId | None:
+    """Return the run that a row counts for: what subagents use is their root's, but each has iterations of its own."""
+    if By.ITERATION in by:
+        return row.run_id
+    return root_of(row.run_id) if By.RUN in by else None
 
 
 def _sum(rows: Iterable[UsageRow], group: Group) -> Used:

@@ -26,7 +26,7 @@ from sqlalchemy import (
 from kova_auto.core.event import Previous
 from kova_auto.core.fault import LASTING
 from kova_auto.core.holding import Hold
-from kova_auto.core.ids import DeliveryId, JobName, RunId
+from kova_auto.core.ids import DISPATCHED, DeliveryId, JobName, RunId
 from kova_auto.core.owed import URGENT
 from kova_auto.core.pausing import Pause
 from kova_auto.core.ports import Agenda
@@ -153,10 +153,11 @@ class SqlViews:
         return _one(await self._rows(_ONE_RUN, RunRow, id=run_id))
 
     async def matching(self, prefix: str) -> Sequence[RunId]:
-        """Return the ids that begin with a text, at most 20, newest first."""
+        """Return the ids that begin with a text, at most 20, newest first; of children where it names a parent."""
+        wanted = RUN.c.root != "" if DISPATCHED in prefix else _OF_NOBODY
         return await self._ids(
             select(RUN.c.run_id)
-            .where(RUN.c.run_id >= prefix, RUN.c.run_id <= prefix + _PAST_ALL_IDS)
+            .where(RUN.c.run_id >= prefix, RUN.c.run_id <= prefix + _PAST_ALL_IDS, wanted)
             .order_by(RUN.c.requested_at.desc(), RUN.c.run_id.desc())
             .limit(20)
         )

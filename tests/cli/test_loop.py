@@ -13,6 +13,7 @@ from kova_auto.core.job import Outcome
 from kova_auto.core.loop.view import loop_view
 from kova_auto.core.message import Usage
 from kova_auto.core.stop_reason import StopReason
+from tests.lineage import a_parent, ends, its_child
 from tests.story import Story
 from tests.support import a_request, at, call, ok, says
 
@@ -90,3 +91,17 @@ def test_a_command_that_failed_shows_its_exit_code_and_a_cut_reply_that_it_was_c
     shown = lines(story)
     assert "│    the reply ended early: length" in shown
     assert any(line.startswith("│    ← ok, exit code 2, ") for line in shown)
+
+
+def test_a_subagent_stands_beneath_its_call() -> None:
+    parent = a_parent()
+    child = its_child(parent).says(says("It is empty."))
+    ends(parent, child, answer="It is empty.")
+    view = loop_view(parent.events, {child.run_id: child.events})
+    lines = list(loop_lines(view, ZoneInfo("Europe/Berlin"), Ink()))
+    first = next(number for number, line in enumerate(lines) if "→ Task" in line)
+
+    assert lines[first + 3] == f"│      run {child.run_id}  subagent explorer (reading)"
+    assert lines[first + 5] == "│      │    It is empty."
+    assert lines[first + 6] == "│      └─ done: the model asked for nothing more and gave its answer"
+    assert lines[first + 8].endswith(" the subagent explorer (reading) of call 1.1 ended as done")

@@ -80,8 +80,8 @@ def test_what_each_iteration_used_is_shown_with_its_price() -> None:
 def test_a_program_gets_every_call_and_delivery() -> None:
     story = a_finished_story()
     shown = run_json(story.state, story.events)
-    names = ["run", "why", "continues", "attempts", "answer", "goal", "context", "calls", "usage", "deliveries"]
-    assert list(shown) == names
+    names = ["run", "why", "continues", "attempts", "answer", "goal", "context", "calls", "usage"]
+    assert list(shown) == [*names, "subagents", "deliveries"]
     assert shown["answer"] == "All\x07 is well.\n"
     assert shown["run"] == run_row(story.state).model_dump(mode="json")
 

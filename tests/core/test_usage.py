@@ -102,3 +102,16 @@ def test_parts_are_read_with_commas_between_them() -> None:
     assert parse_by("day, model") == {By.DAY, By.MODEL}
     with pytest.raises(ConfigError, match=r"wanted day, job, run, model, iteration, .*found 'week'"):
         parse_by("day,week")
+
+
+def test_what_subagents_use_is_in_the_sum_of_the_run_that_began_their_line() -> None:
+    rows = [row("nightly@1"), row("nightly@1~1.1"), row("nightly@1~1.1~2.1"), row("nightly@2")]
+    sums = report(rows, {By.RUN}, UTC_ZONE).rows
+
+    assert [(one.run_id, one.calls) for one in sums] == [("nightly@1", 3), ("nightly@2", 1)]
+
+
+def test_iterations_are_those_of_each_run() -> None:
+    rows = [row("nightly@1"), row("nightly@1~1.1")]
+
+    assert [one.run_id for one in report(rows, {By.ITERATION}, UTC_ZONE).rows] == ["nightly@1", "nightly@1~1.1"]

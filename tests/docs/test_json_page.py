@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from kova_auto.app.asked import Asked
 from kova_auto.app.control import Applied, Placed
 from kova_auto.app.exporting import Export, SentBody
 from kova_auto.core.approval.levels import Verdict
@@ -29,7 +30,7 @@ from kova_auto.core.source import Source
 from kova_auto.core.transcript.blobs import BlobRef, BlobUse
 from kova_auto.core.transcript.told import Told, What
 from kova_auto.core.usage import UsageReport, Used
-from kova_auto.core.view import ApprovalRow, DeliveryRow, RunRow
+from kova_auto.core.view import DeliveryRow, RunRow
 from tests.docs.pages import bare, codes, table, tables_under
 from tests.docs.terminal import on_terminal
 
@@ -51,7 +52,7 @@ MODELS: Sequence[tuple[str, type[BaseModel]]] = [
     ("`kova-auto runs replay`", Replay),
     ("An iteration of a replay", ReplayedIteration),
     ("A call of a replay", ReplayedCall),
-    ("`kova-auto approvals list`", ApprovalRow),
+    ("`kova-auto approvals list`", Asked),
     ("`kova-auto deliveries list`", DeliveryRow),
     ("`kova-auto deliveries show`", Story),
     ("An attempt", Try),

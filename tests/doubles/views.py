@@ -13,7 +13,7 @@ from kova_auto.core.event import (
 )
 from kova_auto.core.fault import LASTING
 from kova_auto.core.holding import Hold
-from kova_auto.core.ids import BlobHash, DeliveryId, EndpointName, JobName, RunId
+from kova_auto.core.ids import DISPATCHED, BlobHash, DeliveryId, EndpointName, JobName, RunId
 from kova_auto.core.owed import OPEN, URGENT
 from kova_auto.core.pausing import Pause
 from kova_auto.core.ports import Agenda
@@ -45,8 +45,9 @@ class MemoryViews(MemoryFacts):
         return run_row(self._state(run_id)) if run_id in self._texts else None
 
     async def matching(self, prefix: str) -> Sequence[RunId]:
-        """Return the ids that begin with a text, at most 20, newest first."""
-        return [row.run_id for row in self._runs() if row.run_id.startswith(prefix)][::-1][:20]
+        """Return the ids that begin with a text, at most 20, newest first; of children where it names a parent."""
+        rows = (row for row in self._runs() if bool(row.root) is (DISPATCHED in prefix))
+        return [row.run_id for row in rows if row.run_id.startswith(prefix)][::-1][:20]
 
     async def agenda(self, now: datetime, limit: int = 1000) -> Agenda:
         """Return which runs can go on now, at most so many, and when the next will."""

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kova_auto.core.view import ApprovalRow, RunRow
+from kova_auto.app.asked import Asked
+from kova_auto.core.view import RunRow
 from tests.e2e.scenes import READS, WRITES, Scene
 
 SUSPENDS = '[approval]\nwhen_needed = "suspend"\n'
@@ -163,7 +164,7 @@ def test_a_call_that_waits_is_listed_and_shown(waiting: Scene) -> None:
     _, row = waiting.run("approvals", "list").stdout.splitlines()
     assert row.split()[1:3] == ["1.1", "write"]
     (listed,) = json.loads(waiting.run("approvals", "list", "--json").stdout)
-    assert (list(listed), listed["open"]) == (list(ApprovalRow.model_fields), True)
+    assert (list(listed), listed["open"]) == (list(Asked.model_fields), True)
     shown = waiting.run("approvals", "show", "last", "1.1").stdout
     assert '  "file_path": "made.txt",\n' in shown
     body = json.loads(waiting.run("approvals", "show", "last", "1.1", "--json").stdout)

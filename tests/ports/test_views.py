@@ -12,6 +12,7 @@ from kova_auto.core.event import (
     ApprovalDecided,
     ApprovalRequested,
     CallAdjudicated,
+    ChildOf,
     ContextAssembled,
     DeliveryFinished,
     DeliveryStarted,
@@ -19,6 +20,7 @@ from kova_auto.core.event import (
     ModelCallFailed,
     ModelCallStarted,
     ModelReplied,
+    Origin,
     Previous,
     RunFinished,
     RunRetried,
@@ -115,6 +117,17 @@ async def test_ids_are_found_by_what_they_begin_with(journal: Journal, views: Vi
     assert await views.matching("night_") == ["night_y@4"]
     assert await views.matching("%") == []
     assert sorted(await views.matching("")) == ["Nightly@3", "night_y@4", "nightly@1", "nightly@2", "weekly@1"]
+
+
+async def test_ids_of_children_are_found_by_what_names_their_parent(journal: Journal, views: Views) -> None:
+    parent = await a_run(journal, "nightly@1")
+    by = ChildOf(
+        run_id=parent.run_id, call_id=CallId("1.1"), root=parent.run_id, depth=1, agent="fixer", prompt="", tools=()
+    )
+    await journal.open(a_request("nightly@1~1.1", origin=Origin.PARENT, child_of=by))
+
+    assert await views.matching("nightly") == ["nightly@1"]
+    assert await views.matching("nightly@1~") == ["nightly@1~1.1"]
 
 
 async def test_at_most_twenty_ids_are_found(journal: Journal, views: Views) -> None:

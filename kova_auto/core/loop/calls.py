@@ -5,6 +5,7 @@ from __future__ import annotations
 from kova_auto.core.call_state import CallState
 from kova_auto.core.ids import CallId
 from kova_auto.core.loop.values import LoopApproval, LoopCall
+from kova_auto.core.tool_names import TASK_WAIT
 
 
 def loop_call(call: CallState, took_s: float | None, beside: tuple[CallId, ...] = ()) -> LoopCall:
@@ -28,12 +29,19 @@ def loop_call(call: CallState, took_s: float | None, beside: tuple[CallId, ...] 
         approval=approval,
         took_s=took_s,
         beside=beside,
+        awaited_s=_awaited_s(call),
         waited_s=None if waited is None else waited.total_seconds(),
         status=result.status if result else None,
         exit_code=result.exit_code if result else None,
         result=result.text if result else "",
         changed=tuple(change.path for change in result.changes) if result else (),
     )
+
+
+def _awaited_s(call: CallState) -> float | None:
+    if call.call.tool != TASK_WAIT or call.started is None or call.judged_at is None:
+        return None
+    return max((call.started.at - call.judged_at).total_seconds(), 0.0)
 
 
 def _approval(call: CallState) -> LoopApproval | None:

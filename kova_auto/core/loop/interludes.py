@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from kova_auto.core.approval.levels import Mode
 from kova_auto.core.call_state import CallState
+from kova_auto.core.delivery.document import count
 from kova_auto.core.event import (
     CallFinished,
     ChangesSettled,
     CheckResult,
     ChecksFinished,
+    ChildFinished,
+    ChildrenStopped,
     ClockMoved,
     CompactionFailed,
     ContextAssembled,
@@ -71,6 +74,10 @@ def _told(event: Event, before: RunState) -> tuple[InterludeKind, str] | None:
         case StopRequested():
             because = f": {event.reason}" if event.reason else ""
             return InterludeKind.STOP, f"{event.by} had it ended as {event.outcome.replace('_', ' ')}{because}"
+        case ChildFinished():
+            return InterludeKind.SUBAGENT, _ended(event, before)
+        case ChildrenStopped():
+            return InterludeKind.SUBAGENT, f"{count(len(event.call_ids), 'subagent')} had to end first: {event.reason}"
         case ChangesSettled():
             return InterludeKind.CHANGES, f"what it left was {event.how} by {event.by}"
         case _:
@@ -115,6 +122,15 @@ def _goal(event: ModelReplied | CallFinished, before: RunState) -> str:
 
 def _new(event: ModelReplied) -> dict[CallId, CallState]:
     return {call.id: CallState(call) for call in event.calls}
+
+
+def _ended(event: ChildFinished, before: RunState) -> str:
+    """Return how a subagent ended, and why where its outcome does not say that."""
+    child = before.children[event.call_id]
+    title = f" ({child.title})" if child.title else ""
+    outcome = event.outcome.replace("_", " ") + (", partial" if event.partial else "")
+    because = f": {event.reason}" if event.reason else ""
+    return f"the subagent {child.agent}{title} of call {event.call_id} ended as {outcome}{because}"
 
 
 def said_of_source(source: Source) -> str:

@@ -50,6 +50,10 @@ class LoopCall(Value):
         status: None until it has its result.
         exit_code: Of a command.
         changed: Files that it wrote.
+        awaited_s: How long it waited for subagents before it was executed, by the clock, seconds; None where it did
+            not, or still does.
+        child: The run that it dispatched; None where it dispatched none.
+        subagent: The loop of that run; None where that is not known here.
     """
 
     call_id: CallId
@@ -67,6 +71,9 @@ class LoopCall(Value):
     exit_code: int | None = None
     result: str = ""
     changed: tuple[str, ...] = ()
+    awaited_s: float | None = None
+    child: RunId | None = None
+    subagent: LoopView | None = None
 
 
 class LoopFailure(Value):
@@ -139,6 +146,7 @@ class InterludeKind(StrEnum):
     MODE = "mode"
     CHECKS = "checks"
     GOAL = "goal"
+    SUBAGENT = "subagent"
 
 
 class Interlude(Value):
@@ -188,6 +196,9 @@ class LoopView(Value):
         interludes: Oldest first.
         goal: How far it has come with its goal; None where it has none.
         continues: The run whose session goes on with this one; None where it begins one.
+        parent: The run that dispatched this one; None where nobody did.
+        agent: The definition of that subagent; empty where nobody dispatched it.
+        title: What it is to do, in a few words; likewise.
     """
 
     run_id: RunId
@@ -205,3 +216,10 @@ class LoopView(Value):
     interludes: tuple[Interlude, ...] = ()
     goal: GoalView | None = None
     continues: RunId | None = None
+    parent: RunId | None = None
+    agent: str = ""
+    title: str = ""
+
+
+for _nested in (LoopCall, Iteration):  # A call may hold the loop of a run, and that holds calls.
+    _nested.model_rebuild()

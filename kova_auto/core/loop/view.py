@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
 
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.estimate import next_input
 from kova_auto.core.event import Event, ModelCallFailed, ModelReplied
 from kova_auto.core.goal.view import goal_view
+from kova_auto.core.ids import RunId
 from kova_auto.core.loop.calls import loop_call
 from kova_auto.core.loop.values import Iteration, LoopAttempt, LoopCall, LoopFailure, LoopView
 from kova_auto.core.loop.walk import Round, Walk, walk
@@ -16,15 +19,23 @@ from kova_auto.core.retrying import said_ended
 from kova_auto.core.state import NO_USAGE, RunState
 from kova_auto.core.value import Value
 
+Family = Mapping[RunId, Sequence[Event]]
+"""The facts of runs that others have dispatched, oldest first."""
+ALONE: Final[Family] = MappingProxyType({})
 
-def loop_view(events: Sequence[Event]) -> LoopView:
+
+def loop_view(events: Sequence[Event], family: Family = ALONE) -> LoopView:
     """Return the loop that a run's facts tell of, oldest first.
+
+    Args:
+        events: Of the run.
+        family: Of its subagents and theirs: their loops stand in the calls that dispatched them.
 
     Raises:
         IllegalEventError: They are no run's facts.
     """
     walked = walk(events)
-    state = walked.state
+    state, by = walked.state, walked.state.request.child_of
     return LoopView(
         run_id=state.run_id,
         job=state.job.name,
@@ -36,11 +47,14 @@ def loop_view(events: Sequence[Event]) -> LoopView:
         ran_s=state.ran_s,
         tokens=state.usage.tokens,
         cost_usd=state.usage.cost_usd,
-        iterations=tuple(_iteration(found, walked) for found in walked.rounds),
+        iterations=tuple(_iteration(found, walked, family) for found in walked.rounds),
         attempts=attempts_of(state),
         interludes=tuple(walked.interludes),
         goal=goal_view(state),
         continues=state.request.continues,
+        parent=by.run_id if by else None,
+        agent=by.agent if by else "",
+        title=by.title if by else "",
     )
 
 
@@ -82,7 +96,7 @@ def narrowed(view: LoopView, *, attempt: int | None = None, iteration: int | Non
     return view.model_copy(update={name: tuple(found) for name, found in shown.items()})
 
 
-def _iteration(found: Round, walked: Walk) -> Iteration:
+def _iteration(found: Round, walked: Walk, family: Family) -> Iteration:
     reply = found.reply
     used = NO_USAGE.plus(reply.reply.usage) if reply else NO_USAGE
     for usage in (event.usage for event in found.failures if event.usage):
@@ -106,16 +120,19 @@ def _iteration(found: Round, walked: Walk) -> Iteration:
         tokens_cached=used.cache_read_tokens,
         cost_usd=used.cost_usd,
         failures=tuple(_failure(event) for event in found.failures),
-        calls=tuple(_calls(reply, walked)) if reply else (),
+        calls=tuple(_calls(reply, walked, family)) if reply else (),
     )
 
 
-def _calls(reply: ModelReplied, walked: Walk) -> Iterator[LoopCall]:
+def _calls(reply: ModelReplied, walked: Walk, family: Family) -> Iterator[LoopCall]:
     keys = [call.id for call in reply.calls]
     for key in keys:
         others = walked.beside.get(key, ())
         beside = tuple(other for other in keys if other in others)
-        yield loop_call(walked.state.calls[key], walked.took_s.get(key), beside)
+        shown = loop_call(walked.state.calls[key], walked.took_s.get(key), beside)
+        child = walked.state.children.get(key)
+        nested = loop_view(family[child.run_id], family) if child and child.run_id in family else None
+        yield shown.model_copy(update={"child": child.run_id if child else None, "subagent": nested})
 
 
 def _first_token_s(found: Round) -> float | None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from kova_auto.core.children.waiting import running
+from kova_auto.core.delivery.document import count
 from kova_auto.core.job import Outcome
 from kova_auto.core.retrying import said_ended
 from kova_auto.core.state import Execution, RunState
+from kova_auto.core.tool_names import TASK_WAIT
 
 _ENDS: Final = {
     Outcome.DONE: "the model asked for nothing more and gave its answer",
@@ -23,6 +26,9 @@ def why_it_stopped(state: RunState) -> str:
     for call_id in state.open_calls:
         if state.calls[call_id].awaits_person:
             return f"it waits for a person: call {call_id} ({state.calls[call_id].call.tool})"
+    if _waits_for_children(state):
+        left = [f"{child.agent} ({child.run_id})" for child in running(state)]
+        return f"it waits for {count(len(left), 'subagent')}: {', '.join(left)}"
     if state.awaited:
         return f"it waits for run {state.awaited.holder} of {state.awaited.job}, which has its workspace to itself"
     if state.not_before and state.started_at is None:
@@ -36,3 +42,11 @@ def why_it_stopped(state: RunState) -> str:
         why = state.unsummed[-1].message
         return f"it asks for a summary of older iterations again at {retry_at:%Y-%m-%d %H:%M:%S} UTC, because {why}"
     return "it has not begun" if state.execution is Execution.QUEUED else "it goes on"
+
+
+def _waits_for_children(state: RunState) -> bool:
+    if not running(state) or state.calling:
+        return False
+    if call := state.unsettled:
+        return call.call.tool == TASK_WAIT and call.verdict is not None and call.started is None
+    return bool(state.replies) and not state.replies[-1].calls
