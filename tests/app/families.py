@@ -16,7 +16,7 @@ from kova_auto.core.approval.levels import Verdict
 from kova_auto.core.ids import CallId, RunId, child_run_id
 from kova_auto.core.message import ToolCall, ToolResult
 from kova_auto.core.run import CallState, RunState
-from kova_auto.core.tool import Scene, ToolRun
+from kova_auto.core.tool import Scene, ToolOutput, ToolRun
 from tests.app.houses import UNCONFINED, Home, id_of
 from tests.doubles.clock import HandClock
 
@@ -78,6 +78,28 @@ def text_of(state: RunState, call_id: str) -> str:
     result = state.call(CallId(call_id)).result
     assert result
     return result.text
+
+
+class Found:
+    """Be a tool that finds what nobody vouches for."""
+
+    def __init__(self, house: House, name: str, source: str) -> None:
+        """Take the place of the tool of this name."""
+        tool = self._tool = house.tooling.toolbox._tools[name]
+        self._source = source
+        self.name, self.description, self.effect = tool.name, tool.description, tool.effect
+        self.replay_safe, self.polling, self.arguments = tool.replay_safe, tool.polling, tool.arguments
+        house.tooling.toolbox._tools[name] = self
+
+    async def facts(self, call: ToolCall, args: BaseModel, scene: Scene) -> CallFacts:
+        return await self._tool.facts(call, args, scene)
+
+    async def run(self, args: BaseModel, scene: Scene, verdict: Verdict) -> ToolRun:
+        async for fact in self._tool.run(args, scene, verdict):
+            yield ToolOutput(fact.result.but(taints=self._source)) if isinstance(fact, ToolOutput) else fact
+
+    async def recover(self, call: CallState, scene: Scene) -> ToolResult | None:
+        return await self._tool.recover(call, scene)
 
 
 class Slow:

@@ -16,7 +16,7 @@ T51   test_the_first_fact_of_a_run_shows_its_level
 T52   test_a_run_that_is_refused_what_it_needs_is_blocked_and_exits_so
 T53   * tests/core/test_closing.py: test_an_unattended_run_that_ends_with_a_question_needs_input
 T56   test_every_call_that_the_survey_shows_is_ruled_so_in_a_run_and_none_waits
-T57   * tests/core/approval/test_narrowing.py: test_a_child_never_gets_more_than_its_parent
+T57   * tests/app/test_family_limits.py: test_a_child_that_writes_outside_gets_its_parents_verdict_and_limit
 T58   * tests/core/test_repetition.py: test_the_fifth_round_in_vain_ends_the_run
 T59   test_ten_forbidden_calls_are_ten_refusals_at_once
 T61   test_every_call_leaves_its_verdict_and_who_decided_on_record
