@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from kova_auto.core.approval.levels import Decision, Ruling, Verdict
 from kova_auto.core.event import ApprovalDecided, ApprovalRequested, CallStarted, ProcessStarted, WritePlanned
 from kova_auto.core.message import ToolCall, ToolResult
 
 
-@dataclass(frozen=True, slots=True)
-class CallState:
+class CallState(NamedTuple):
     """Hold what is known of one tool call.
 
     Attributes:

@@ -100,7 +100,7 @@ class Recording:
 
     def asking(self, request: RunRequested) -> Recording:
         """Return the same, to be replayed as if the run had been opened so."""
-        return replace(self, begun=replace(self.begun, request=request))
+        return replace(self, begun=kept(self.begun, request=request))
 
 
 def recording_of(events: Sequence[Event], attempt: int | None = None) -> Recording:

@@ -54,7 +54,7 @@ from kova_auto.core.run_calls import about_call
 from kova_auto.core.run_children import about_family, with_told
 from kova_auto.core.run_models import about_model
 from kova_auto.core.run_turns import about_turn
-from kova_auto.core.state import Execution, RunState, Spent, finish, opened, refused, replace
+from kova_auto.core.state import Execution, RunState, Spent, opened, refused, replace
 
 __all__ = ["CallState", "Execution", "RunState", "Spent", "apply", "fold", "opened"]
 
@@ -82,10 +82,9 @@ def apply(state: RunState, event: Event) -> RunState:
     after = _apply(state, event)
     last_at, ran_s = _timed(after, event, finished=state.finished is not None)
     deaths = 0 if _came_of(state, event) else after.deaths
-    come = replace if after is state else finish
     if isinstance(event, ContextAssembled):
-        after = finish(after, set_up_s=ran_s)
-    return come(after, seq=state.seq + 1, deaths=deaths, last_at=last_at, ran_s=ran_s)
+        after = replace(after, set_up_s=ran_s)
+    return replace(after, seq=state.seq + 1, deaths=deaths, last_at=last_at, ran_s=ran_s)
 
 
 _REAL = (ResultStatus.OK, ResultStatus.ERROR, ResultStatus.DENIED, ResultStatus.STALE)
@@ -203,7 +202,7 @@ def _acquired(state: RunState, event: RunAcquired) -> RunState:
         started_at=started,
         deaths=deaths,
     )
-    return finish(taken, holds=state.holds or wants_workspace(state), awaited=None)
+    return replace(taken, holds=state.holds or wants_workspace(state), awaited=None)
 
 
 def _about_workspace(state: RunState, event: WorkspaceAwaited | ChangesSettled) -> RunState:
@@ -226,7 +225,7 @@ def _finished(state: RunState, event: RunFinished) -> RunState:
         holds=False,
         awaited=None,
     )
-    return finish(ended, deliveries={**state.deliveries, **owed})
+    return replace(ended, deliveries={**state.deliveries, **owed})
 
 
 def _unretriable(state: RunState, event: RunRetried) -> str:

@@ -20,7 +20,7 @@ from kova_auto.core.owed import for_approval
 from kova_auto.core.repetition import call_key
 from kova_auto.core.run_children import dispatching, with_result
 from kova_auto.core.skill_facts import UsedSkill
-from kova_auto.core.state import RunState, finish, refused
+from kova_auto.core.state import RunState, refused, replace
 from kova_auto.core.tool_names import LOOKS, TASK
 
 AboutCall = (
@@ -60,7 +60,7 @@ def _asked(state: RunState, event: ApprovalRequested) -> RunState:
         raise refused(state, event, f"call {event.call_id} needs no person")
     asked = state.changing(event.call_id, approval=event, asked_seq=state.seq + 1)
     owed = for_approval(state.request, state.seq + 1, event)
-    return finish(asked, deliveries={**asked.deliveries, **owed})
+    return replace(asked, deliveries={**asked.deliveries, **owed})
 
 
 def _decided(state: RunState, event: ApprovalDecided) -> RunState:
@@ -75,7 +75,7 @@ def _decided(state: RunState, event: ApprovalDecided) -> RunState:
     else:
         changed = call.call.model_copy(update={"args": event.args, "unparsed": None})
         decided = state.changing(event.call_id, decision=event, call=changed, verdict=None)
-    return finish(decided, remembered=state.remembered.plus(event.remembered)) if event.remembered else decided
+    return replace(decided, remembered=state.remembered.plus(event.remembered)) if event.remembered else decided
 
 
 def _wants_started(state: RunState, event: ProcessStarted | WritePlanned) -> None:
@@ -108,10 +108,10 @@ def _call_finished(state: RunState, event: CallFinished) -> RunState:
     done = state.changing(event.call_id, result=result, in_doubt=False)
     if result.status is ResultStatus.DENIED:
         key = call_key(call.call)
-        finish(done, denials=state.denials + 1, refused={**state.refused, key: state.refused.get(key, 0) + 1})
+        done = replace(done, denials=state.denials + 1, refused={**state.refused, key: state.refused.get(key, 0) + 1})
     if call.call.tool == TASK or result.reports:
-        finish(done, children=with_result(state.children, event))
-    return finish(
+        done = replace(done, children=with_result(state.children, event))
+    return replace(
         done,
         seen=seen,
         todo=result.todo if result.todo is not None else state.todo,

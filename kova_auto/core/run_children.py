@@ -10,7 +10,7 @@ from kova_auto.core.child import ChildState
 from kova_auto.core.event import CallFinished, ChildFinished, ChildrenStopped, FamilyCounted
 from kova_auto.core.ids import CallId, child_run_id
 from kova_auto.core.message import ToolCall
-from kova_auto.core.state import RunState, finish, refused, replace
+from kova_auto.core.state import RunState, refused, replace
 
 AboutFamily = ChildFinished | ChildrenStopped | FamilyCounted
 Children = Mapping[CallId, ChildState]
@@ -42,12 +42,12 @@ def _ended(state: RunState, event: ChildFinished) -> RunState:
 
 
 def dispatching(started: RunState, call: ToolCall) -> RunState:
-    """Set in a state that nobody else holds yet that a call dispatches a child: it may be there from now on."""
+    """Return the state after a call that dispatches a child has begun: it may be there from now on."""
     if call.id in started.children:
         return started  # Cut off before, and made again.
     agent, title = (str(call.args.get(name, "")) for name in ("agent", "description"))
     child = ChildState(call.id, child_run_id(started.run_id, call.id), agent, title, since_s=started.ran_s)
-    return finish(started, children={**started.children, call.id: child})
+    return replace(started, children={**started.children, call.id: child})
 
 
 def with_result(children: Children, event: CallFinished) -> Children:

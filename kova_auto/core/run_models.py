@@ -16,7 +16,7 @@ from kova_auto.core.event import (
 from kova_auto.core.fault import BUSY
 from kova_auto.core.message import Usage
 from kova_auto.core.run_children import with_told
-from kova_auto.core.state import RunState, Spent, finish, refused, replace
+from kova_auto.core.state import RunState, Spent, refused, replace
 from kova_auto.core.wording import newest
 
 AboutModel = ContextAssembled | ModelCallStarted | ModelReplied | ModelCallFailed
@@ -108,7 +108,7 @@ def _replied(state: RunState, event: ModelReplied) -> RunState:
     added = {call.id: CallState(call) for call in event.calls}
     if len(added) < len(event.calls) or added.keys() & state.calls.keys():
         raise refused(state, event, "two calls have one id")
-    return finish(
+    return replace(
         with_spent(state, event, event.reply.usage, state.asked),
         calling=None,
         failures=0,

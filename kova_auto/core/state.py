@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, make_dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from itertools import takewhile
-from operator import attrgetter
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeVar
 
 from pydantic import JsonValue
 
@@ -50,6 +50,7 @@ from kova_auto.core.wording import Wording
 
 NO_USAGE = Usage(cost_usd=0.0)
 NOTHING_REMEMBERED = Standing()
+_NOTHING: Final[Mapping[Any, Any]] = MappingProxyType({})
 
 
 class Execution(StrEnum):
@@ -79,8 +80,7 @@ class Spent:
     failed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RunState:
+class RunState(NamedTuple):
     """Hold everything that a run's facts say; every field is computed from them.
 
     Attributes:
@@ -137,28 +137,28 @@ class RunState:
     context: ContextAssembled | None = None
     replies: tuple[ModelReplied, ...] = ()
     first_reply: int = 0
-    calls: Mapping[CallId, CallState] = field(default_factory=dict)
+    calls: Mapping[CallId, CallState] = _NOTHING
     open_calls: tuple[CallId, ...] = ()
     settled_seq: int = 0
     calling: ModelCallStarted | None = None
     model_calls: int = 0
     asked: str = ""
     failures: int = 0
-    failed: Mapping[bool, int] = field(default_factory=dict)
+    failed: Mapping[bool, int] = _NOTHING
     deaths: int = 0
     failure: ModelCallFailed | None = None
     usage: Usage = NO_USAGE
-    asides: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    asides: Mapping[int, tuple[str, ...]] = _NOTHING
     hurried: bool = False
     spent: tuple[Spent, ...] = ()
-    wordings: Mapping[str, Wording] = field(default_factory=dict)
+    wordings: Mapping[str, Wording] = _NOTHING
     day_before_usd: float = 0.0
     denials: int = 0
-    refused: Mapping[str, int] = field(default_factory=dict)
+    refused: Mapping[str, int] = _NOTHING
     remembered: Standing = NOTHING_REMEMBERED
     tainted_by: str = ""
     concludes: str | None = None
-    seen: Mapping[str, BlobHash] = field(default_factory=dict)
+    seen: Mapping[str, BlobHash] = _NOTHING
     todo: tuple[dict[str, JsonValue], ...] = ()
     compacting: CompactionStarted | None = None
     compactions: tuple[ContextCompacted, ...] = ()
@@ -177,11 +177,11 @@ class RunState:
     not_before: datetime | None = None
     holds: bool = False
     awaited: WorkspaceAwaited | None = None
-    children: Mapping[CallId, ChildState] = field(default_factory=dict)
+    children: Mapping[CallId, ChildState] = _NOTHING
     family: FamilyCounted | None = None
     counted_seq: int = 0
     settled: ChangesSettled | None = None
-    deliveries: Mapping[DeliveryId, Owed] = field(default_factory=dict)
+    deliveries: Mapping[DeliveryId, Owed] = _NOTHING
 
     @property
     def run_id(self) -> RunId:
@@ -323,56 +323,27 @@ class RunState:
 
 
 S = TypeVar("S", CallState, RunState)
-
-
-class _Copying:
-    """Know how states of one class are copied.
-
-    Attributes:
-        places: Of its fields, by their names.
-        read: Returns a state's values in that order.
-        make: Makes of them what has the same slots as a state, and is not frozen.
-    """
-
-    __slots__ = ("make", "places", "read")
-
-    def __init__(self, kind: type[CallState | RunState]) -> None:
-        names = [each.name for each in fields(kind)]
-        self.places = {name: place for place, name in enumerate(names)}
-        self.read: Callable[[object], tuple[object, ...]] = attrgetter(*names)
-        self.make: Callable[..., Any] = make_dataclass(kind.__name__, names, slots=True)
-
-
-_COPYING: Mapping[type, _Copying] = {kind: _Copying(kind) for kind in (CallState, RunState)}
+_PLACES: Final[Mapping[type, Mapping[str, int]]] = {
+    kind: {name: place for place, name in enumerate(kind._fields)} for kind in (CallState, RunState)
+}
 
 
 def replace(state: S, **changes: object) -> S:
     """Return a state with some of its fields changed.
 
-    `dataclasses.replace` would set each of the forty fields past the lock of a frozen class, several times for each
-    fact of a run.
+    A state has sixty fields and is copied for each fact of a run: a tuple is copied in no time.
 
     Raises:
         TypeError: There is no field of that name.
     """
     kind = type(state)
-    copying: _Copying = _COPYING[kind]
-    values, places = [*copying.read(state)], copying.places
+    values, places = [*state], _PLACES[kind]
     for name, value in changes.items():
         if name not in places:
             msg = f"{kind.__name__} has no field {name}"
             raise TypeError(msg)
         values[places[name]] = value
-    copy: S = copying.make(*values)
-    copy.__class__ = kind  # Both have the same slots, and those of the other can be set.
-    return copy
-
-
-def finish(fresh: S, **changes: object) -> S:
-    """Set fields of a copy that nobody else holds yet, and return it: a fact that changes much is copied only once."""
-    for name, value in changes.items():
-        object.__setattr__(fresh, name, value)
-    return fresh
+    return kind._make(values)
 
 
 def opened(event: RunRequested) -> RunState:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import accumulate
@@ -305,9 +304,9 @@ def test_a_changed_state_differs_in_what_was_changed_alone_and_is_as_fixed() -> 
     state = run_of(*SETTLED)
     changed = replace(state, seq=99, stop=None)
 
-    assert changed == dataclasses.replace(state, seq=99)
+    assert changed == state._replace(seq=99)
     assert (type(changed), state.seq) == (RunState, len(SETTLED) + 1)
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    with pytest.raises(AttributeError):
         changed.seq = 100  # type: ignore[misc]  # That is the point.
     with pytest.raises(TypeError, match="RunState has no field sequence"):
         replace(state, sequence=1)

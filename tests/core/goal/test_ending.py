@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from pydantic import JsonValue
 
@@ -13,6 +11,7 @@ from kova_auto.core.goal.ending import Conclusion, conclusion
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
 from kova_auto.core.run import RunState, apply
+from kova_auto.core.state import replace
 from kova_auto.core.step import next_step
 from kova_auto.core.steps import BeginAgain, CallModel, Finish
 from tests.core.facts import NOW, answered, calling, retried, run_of
