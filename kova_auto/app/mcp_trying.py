@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,7 +25,7 @@ from kova_auto.tools.mcp.connection import EXTRA, Connection, Way, is_there
 from kova_auto.tools.mcp.launch import Limits, Record
 from kova_auto.tools.run_dirs import RunDirs
 
-_RUN = RunId("kova-auto mcp check")
+_RUN = "kova-auto mcp check"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +99,19 @@ class Bench:
 
     async def tried(self, chosen: Sequence[Placed]) -> tuple[Tried, ...]:
         """Return what came of connecting to each, all at once; every one of them is ended."""
-        return tuple(await asyncio.gather(*(self._tried(placed) for placed in chosen)))
+        dirs = RunDirs(self.servers.places.work, RunId(f"{_RUN} {os.getpid()}"))
+        try:
+            return tuple(await asyncio.gather(*(self._tried(placed, dirs) for placed in chosen)))
+        finally:
+            await asyncio.to_thread(dirs.remove)
 
-    async def _tried(self, placed: Placed) -> Tried:
+    async def _tried(self, placed: Placed, dirs: RunDirs) -> Tried:
         looked = await asyncio.to_thread(self.looked, placed)
         if looked.problems or not isinstance(placed.entry, Server):
             return looked
         try:
             launch = await asyncio.to_thread(self.servers.launched, placed.entry, self.job, self.job.workspace)
-            record = Record.of(RunDirs(self.servers.places.work, _RUN), placed.entry)
+            record = Record.of(dirs, placed.entry)
             connection = Connection(placed.entry, Way(launch, self.job.workspace, record, Limits(), dialled))
             await connection.open()
             try:

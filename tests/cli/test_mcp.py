@@ -156,3 +156,11 @@ def test_doctor_names_a_grant_for_a_tool_that_is_not_there_any_more(desk: Desk) 
     assert [text for _, mark, text in doctored(desk) if mark == "warn"] == [
         "permissions.allow_mcp_tools: mcp__db__merge* allows nothing: db had no such tool when it last told"
     ]
+
+
+def test_a_check_leaves_nothing_behind(desk: Desk) -> None:
+    configure(desk.home.path, db=runs())
+    desk.here("check", "--connect")
+    work = desk.home.path / ".cache" / "kova-auto"
+    assert sorted(path.name for path in work.iterdir()) == ["mcp", "runs"]
+    assert list((work / "runs").iterdir()) == []
