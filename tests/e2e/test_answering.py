@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import html
 import json
 import re
 import signal
@@ -23,6 +24,26 @@ from tests.e2e.scenes import WRITES, Program, Scene, endpoint, receiving
 from tests.e2e.test_approvals import ASKS, READY
 
 SIGNING = "slack-signing-secret-0123456789"
+DISPATCHES = """
+[[turns]]
+text = "I send somebody."
+[[turns.calls]]
+tool = "Task"
+args = { agent = "fixer", task = "Make it." }
+[[turns]]
+text = "He is at it."
+[[turns]]
+text = "It is there."
+[[subagents]]
+agent = "fixer"
+[[subagents.turns]]
+text = ""
+[[subagents.turns.calls]]
+tool = "write"
+args = { file_path = "made.txt", content = "made" }
+[[subagents.turns]]
+text = "Made."
+"""
 SUSPENDS = '[approval]\nwhen_needed = "suspend"\nquestions = "suspend"\nnotify = ["ci"]\n'
 INGRESS = """
 [ingress]
@@ -91,6 +112,21 @@ def answered(scene: Scene) -> dict[str, object]:
     (found,) = [fact for fact in facts if fact["kind"] == "approval_decided"]
     assert isinstance(found, dict)
     return found
+
+
+def test_a_link_about_a_call_of_a_subagent_says_so_and_lets_the_whole_family_go_on(scene: Scene) -> None:
+    with asking(scene, DISPATCHES, '[agents]\nallow = ["fixer"]\n') as (service, receiver):
+        (message,) = told(receiver)
+        data = message["data"]
+        assert isinstance(data, dict)
+        assert data["run_id"] == f"{data['root']}~1.1"
+        assert (data["subagent"], data["parent"]) == ("fixer", data["root"])
+        page = httpx.get(str(data["answer_url"]))
+        assert f"fixer, of run {data['root']}" in html.unescape(page.text)
+
+        assert httpx.post(str(data["answer_url"]), data={"decision": "once"}).status_code == 200
+        service.says(r"run make\+[^~\s]+: done")
+    assert (scene.workspace / "made.txt").exists()
 
 
 def test_a_link_shows_the_call_and_its_button_lets_it_run_once(scene: Scene) -> None:

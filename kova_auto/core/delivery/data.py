@@ -40,7 +40,7 @@ LONG: Final[Mapping[type[Notice], str]] = {
 }
 """The one long text of each notice; it gets what room the rest leaves."""
 
-_WHOLE: Final = frozenset({"run_id", "call_id", "job", "answer_url"})
+_WHOLE: Final = frozenset({"run_id", "call_id", "job", "answer_url", "parent", "root"})
 _OURS: Final = frozenset({"kind", "answer_token"})  # A token means something to a chat alone.
 # Entries of each list, and characters of each other text: the first that leave half the room for the long text.
 _BOUNDS: Final = ((50, 1000), (20, 300), (5, 100))

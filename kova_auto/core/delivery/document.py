@@ -152,6 +152,7 @@ def _approval(notice: ApprovalNotice) -> Document:
     waits = f"no more: {notice.settled}" if notice.settled else until.strip() or "for you"
     facts = (
         ("Tool", one_line(notice.tool, 60)),
+        ("Subagent", f"{one_line(notice.subagent, 60)}, of run {notice.root}" if notice.subagent else ""),
         ("Not reached", one_line(notice.unreached, 300)),
         ("Why", one_line(notice.reason, 300)),
         ("Rule", one_line(notice.rule, 100)),

@@ -120,6 +120,9 @@ class ApprovalNotice(Value):
         settled: What has become of the call since; empty where it still waits.
         answer_url: Leads to a page where it can be answered once; a credential. Empty where there is none.
         answer_token: What a button of a chat stands for, where presses of buttons are taken.
+        subagent: The definition of the subagent that makes the call; empty for a run that nobody dispatched.
+        parent: The run that dispatched it; likewise.
+        root: The first run of its line; likewise.
     """
 
     kind: Literal["approval_notice"] = "approval_notice"
@@ -139,6 +142,9 @@ class ApprovalNotice(Value):
     settled: Text = ""
     answer_url: Text = ""
     answer_token: Text = ""
+    subagent: Text = ""
+    parent: Text = ""
+    root: Text = ""
     scripted: bool = False
     requested_at: AwareDatetime
     expires_at: AwareDatetime | None = None

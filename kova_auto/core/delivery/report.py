@@ -146,7 +146,7 @@ def request_of(state: RunState, call: CallState) -> ApprovalNotice:
     if call.approval is None:
         msg = f"nobody was asked about call {call.call.id}"
         raise IllegalEventError(msg)
-    verdict, approval = call.verdict, call.approval
+    verdict, approval, by = call.verdict, call.approval, state.request.child_of
     return ApprovalNotice(
         run_id=state.run_id,
         job=state.job.name,
@@ -160,6 +160,9 @@ def request_of(state: RunState, call: CallState) -> ApprovalNotice:
         no_offer=approval.no_offer,
         proposes=tuple(spell_standing(approval.proposed)),
         overwrites=tuple(visible(target.path) for target in approval.targets if target.content),
+        subagent=by.agent if by else "",
+        parent=by.run_id if by else "",
+        root=by.root if by else "",
         scripted=state.request.scripted,
         requested_at=approval.at,
         expires_at=approval.expires_at,

@@ -31,7 +31,10 @@ KEPT: Final[Mapping[type[Notice], frozenset[str]]] = {
         }
     ),
     ApprovalNotice: frozenset(
-        {"run_id", "job", "call_id", "tool", "rule", "asks", "scripted", "requested_at", "expires_at"}
+        {
+            "run_id", "job", "call_id", "tool", "rule", "asks", "subagent", "parent", "root", "scripted",
+            "requested_at", "expires_at",
+        }
     ),
     ScheduleNotice: frozenset(
         {"what", "job", "nominal_at", "count", "expected_at", "noticed_at", "late_s", "became", "run_id", "scripted"}

@@ -8,10 +8,12 @@ from pydantic import JsonValue
 
 from kova_auto.core.approval.levels import Ruling
 from kova_auto.core.consent import Target
+from kova_auto.core.delivery.document import describe
 from kova_auto.core.delivery.notice import ApprovalNotice
-from kova_auto.core.delivery.report import LONGEST_ARGUMENTS, notice_of
-from kova_auto.core.ids import blob_hash
+from kova_auto.core.delivery.report import LONGEST_ARGUMENTS, notice_of, request_of
+from kova_auto.core.ids import CallId, blob_hash
 from tests.core.facts import answered, asked, begun, judged, run_of
+from tests.lineage import a_parent, its_child
 from tests.support import a_job, call, says
 
 
@@ -38,3 +40,17 @@ def test_arguments_that_are_too_long_to_be_sent_say_how_much_is_missing() -> Non
     head, mark = told_of(command=command).arguments.rsplit("\n", 1)
     assert head == whole[:LONGEST_ARGUMENTS]
     assert mark == f"[… {len(whole) - LONGEST_ARGUMENTS} more characters: kova-auto approvals show says all of it]"
+
+
+def test_a_call_of_a_subagent_names_it_and_the_runs_above_it() -> None:
+    parent = a_parent()
+    child = its_child(parent).says(says("", call("bash", command="make"))).waits("1.1")
+    told = request_of(child.state, child.state.call(CallId("1.1")))
+
+    assert (told.run_id, told.subagent) == (f"{parent.run_id}~1.1", "explorer")
+    assert (told.parent, told.root) == (parent.run_id, parent.run_id)
+    assert ("Subagent", f"explorer, of run {parent.run_id}") in describe(told).facts
+
+
+def test_a_call_of_a_run_that_nobody_dispatched_names_no_subagent() -> None:
+    assert [label for label, _ in describe(told_of(command="ls")).facts if label == "Subagent"] == []
