@@ -8,8 +8,8 @@ from pathlib import Path
 from kova_auto.app.explaining import Rejudged
 from kova_auto.core.approval.explanation import RuleTried, SegmentSaid, StageSaid, TouchedPath
 from kova_auto.core.approval.levels import Verdict
+from tests.cli.command import Home
 from tests.docs.pages import bare, codes, paragraph, table
-from tests.docs.terminal import on_terminal
 
 PAGE = "docs/json.md"
 HEADING = "`kova-auto explain`"
@@ -17,13 +17,14 @@ HEADING = "`kova-auto explain`"
 
 def test_an_explanation_has_the_names_of_its_table(home: Path) -> None:
     (home / "look.toml").write_text('prompt = "Look."\n')
-    one = json.loads(on_terminal("kova-auto explain ./look.toml read a --json", home).text)
-    many = json.loads(on_terminal("kova-auto explain ./look.toml --all --json", home).text)
+    one, many, since = (
+        json.loads(Home(home).run("explain", f"{home / 'look.toml'}", *more, "--json").stdout)
+        for more in (("read", "a"), ("--all",), ("--since", "1d"))
+    )
     names = table(PAGE, HEADING).names
     assert list(one) == names
     assert list(many) == [*names[:4], "calls", "asking", "asking_when_tainted"]
     assert list(many["calls"][0]) == names[4:]
-    since = json.loads(on_terminal("kova-auto explain ./look.toml --since 1d --json", home).text)
     assert list(since) == ["job", "since", "runs", "calls", "changed"]
 
 

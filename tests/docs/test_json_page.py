@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
+from typer.testing import Result
 
 from kova_auto.app.asked import Asked
 from kova_auto.app.control import Applied, Placed
@@ -31,6 +34,7 @@ from kova_auto.core.transcript.blobs import BlobRef, BlobUse
 from kova_auto.core.transcript.told import Told, What
 from kova_auto.core.usage import UsageReport, Used
 from kova_auto.core.view import DeliveryRow, RunRow
+from tests.cli.command import Home
 from tests.docs.pages import bare, codes, table, tables_under
 from tests.docs.terminal import on_terminal
 
@@ -70,7 +74,7 @@ calls = [{ tool = "write", args = { file_path = "a", content = "a" } }]
 [[turns]]
 text = "Done."
 """
-ENDPOINT = '{"url": "https://example.org/hook", "secret": {"env": "S"}}'
+ENDPOINT = '[endpoints.ci]\nurl = "https://example.org/hook"\nsecret = { env = "S" }\n'
 
 
 @pytest.mark.parametrize(("heading", "model"), MODELS)
@@ -123,7 +127,8 @@ def test_each_fact_has_the_names_of_its_row() -> None:
 def test_what_no_model_describes_has_the_names_of_its_table(home: Path) -> None:
     (home / "look.toml").write_text(JOB)
     (home / "look.script.toml").write_text(SCRIPT)
-    assert on_terminal("kova-auto run ./look.toml", home).code == 3
+    assert typed(home, "run ./look.toml").exit_code == 3
+    Home(home).settings(ENDPOINT)
     shown = {
         "`kova-auto runs show`": said(home, "runs show last"),
         "`kova-auto approvals show`": said(home, "approvals show last 1.1"),
@@ -139,7 +144,7 @@ def test_what_no_model_describes_has_the_names_of_its_table(home: Path) -> None:
 def test_what_the_commands_about_a_memory_write_has_the_names_of_their_tables(home: Path) -> None:
     on_terminal("echo 'Use tabs.' | kova-auto memory edit MEMORY.md - && kova-auto memory forget MEMORY.md", home)
     history = said(home, "memory history MEMORY.md")
-    on_terminal("kova-auto memory restore MEMORY.md", home)
+    typed(home, "memory restore MEMORY.md")
     hit = said(home, "memory search tabs")
     listed = said(home, "memory list")
     shown = {"list": listed, "show": said(home, "memory show"), "search": hit, "history": history}
@@ -170,7 +175,7 @@ def test_what_the_commands_about_skills_write_has_the_names_of_their_tables(home
 
 
 def test_what_the_list_of_rules_writes_has_the_names_of_its_tables(home: Path) -> None:
-    on_terminal("kova-auto rules add --user 'git log *'", home)
+    typed(home, "rules add --user 'git log *'")
     shown, entry = tables_under(PAGE, "`kova-auto rules list`")
     found = said(home, "rules list")
     assert list(found) == shown.names
@@ -179,9 +184,14 @@ def test_what_the_list_of_rules_writes_has_the_names_of_its_tables(home: Path) -
     assert list(entries[0]) == entry.names
 
 
+def typed(home: Path, command: str) -> Result:
+    """Return what comes of a command that is typed in a home directory."""
+    with chdir(home):
+        return Home(home).run(*shlex.split(command))
+
+
 def said(home: Path, command: str) -> dict[str, object]:
     """Return the object that a command writes, or the first of its list."""
-    shown = on_terminal(f"KOVA_AUTO_ENDPOINTS__CI='{ENDPOINT}' kova-auto {command} --json", home)
-    value = json.loads(shown.text)
+    value = json.loads(typed(home, f"{command} --json").stdout)
     found: dict[str, object] = value[0] if isinstance(value, list) else value
     return found
