@@ -187,10 +187,10 @@ def expected(runs: int) -> Counter[str]:
 
 async def test_a_service_keeps_nothing_of_a_run_that_has_ended(tmp_path: Path) -> None:
     async with served(tmp_path) as service:
-        first = await service.does(40)
-        last = await service.does(60)
-        assert await service.came_of() == expected(40) + expected(60)
-        assert await service.told() == len(set(service.receiver.ids)) == 100
+        first = await service.does(20)
+        last = await service.does(30)
+        assert await service.came_of() == expected(20) + expected(30)
+        assert await service.told() == len(set(service.receiver.ids)) == 50
 
     assert last.descriptors <= first.descriptors + OPENED_LATE
     assert last.threads <= first.threads + BEGUN_LATE
