@@ -131,7 +131,7 @@ def _kept(scene: Scene) -> str:
     return "\n".join(path.read_bytes().decode("latin-1") for path in ours)
 
 
-@pytest.mark.parametrize("with_service", [False, True])
+@pytest.mark.parametrize("with_service", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_no_secret_is_kept_logged_shown_or_sent(scene: Scene, with_service: bool) -> None:
     with _chatty() as model, receiving() as receiver:
         scene.settings(SETTINGS.format(port=model.port))
