@@ -204,7 +204,7 @@ async def test_a_run_that_nobody_kills_does_everything_once(zygote: Zygote, tmp_
 POINTS = 46  # So many points are passed in a calm run, and more where a call that only looks takes a while.
 
 
-@pytest.mark.parametrize("kill_at", [1 + round(step * (POINTS - 1) / 19) for step in range(20)])
+@pytest.mark.parametrize("kill_at", range(3, POINTS + 1, 5))
 async def test_a_run_killed_at_a_point_ends_and_repeats_nothing(zygote: Zygote, tmp_path: Path, kill_at: int) -> None:
     place = Place(tmp_path / "killed")
     state = await _lives(zygote, place, [kill_at])
