@@ -76,8 +76,8 @@ def _ways(kind: Kind, number: int) -> Iterator[tuple[Form, Mapping[str, OptionVa
         yield ways[number // 3 % len(ways)]
 
 
-FEW, ALL = 7, 1
-"""Which of the notices are tried: every seventh at each change, every one in the slow tests."""
+FEW, ALL = 13, 1
+"""Which of the notices are tried: every thirteenth at each change, every one in the slow tests."""
 
 
 def _param(name: FormatName, step: int) -> ParameterSet:
