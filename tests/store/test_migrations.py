@@ -29,6 +29,7 @@ from kova_auto.store.migrate import config_for
 from kova_auto.store.schema import REVISION, create_tables, ensure_schema
 from kova_auto.store.store import open_store
 from kova_auto.store.tables import METADATA
+from tests.ports.families import PARENT, a_parent
 from tests.support import ROOT, a_job, a_request, at
 from tests.walks import a_talkative_request, walk
 
@@ -158,6 +159,23 @@ async def test_runs_that_were_under_way_have_their_workspaces(engine: Engine, pl
     await store.close()
 
     assert [hold.run_id for hold in before] == ["writes@1"]
+    assert (after, differences) == (before, [])
+
+
+async def test_children_are_their_parents_again_after_a_downgrade_and_an_upgrade(engine: Engine, place: str) -> None:
+    store = open_store(place, create=True)
+    await a_parent(store.journal, 2)
+    before = await store.views.descendants(PARENT)
+    await store.close()
+    with engine.connect() as connection:
+        command.downgrade(config_for(connection), "0008")
+        connection.commit()
+
+    store = open_store(place, create=False)
+    after, differences = await store.views.descendants(PARENT), await store.compare_views()
+    await store.close()
+
+    assert len(before) == 2
     assert (after, differences) == (before, [])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -21,6 +23,21 @@ def upgrade() -> None:
         op.add_column("run", sa.Column(name, kind, nullable=False, server_default=sa.text("''")))
     dispatched = sa.text("root <> ''")
     op.create_index("ix_run_root", "run", ["root"], sqlite_where=dispatched, postgresql_where=dispatched)
+    _fill()
+
+
+def _fill() -> None:
+    """Say again whose child a run is, where this is made for the second time."""
+    connection = op.get_bind()
+    run = sa.table("run", *map(sa.column, ("run_id", "parent", "root", "agent")))
+    event = sa.table("event", *map(sa.column, ("run_id", "seq", "body")))
+    may_be = event.c.run_id.contains("~", autoescape=True)
+    for run_id, body in connection.execute(
+        sa.select(event.c.run_id, event.c.body).where(event.c.seq == 1, may_be)
+    ).all():
+        if by := json.loads(body).get("child_of"):
+            said = {"parent": by["run_id"], "root": by["root"], "agent": by["agent"]}
+            connection.execute(sa.update(run).where(run.c.run_id == run_id).values(**said))
 
 
 def downgrade() -> None:
