@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from kova_auto.core.budget import LARGEST_REPLY, SMALLEST_REPLY, Room, next_call, used_up
+from kova_auto.core.event import FamilyCounted
 from kova_auto.core.job import Outcome
 from kova_auto.core.limits import Reached
 from kova_auto.core.message import Usage
@@ -14,7 +15,7 @@ from kova_auto.core.pin import Capability, ModelPin
 from kova_auto.core.price import FREE, Price
 from kova_auto.core.run import RunState
 from tests.core.facts import answered, asks_for, assembled, begun, broke, ended, ran, retried, run_of
-from tests.support import a_job, says
+from tests.support import a_job, at, says
 
 TWO_REPLIES = [*asks_for("bash"), *ran(), *answered(says("Well.", tokens=5, cost_usd=0.25), 2)]
 DEAR = ModelPin(name="test/model", price=Price(input=10.0, output=50.0))
@@ -163,3 +164,42 @@ def test_the_smallest_reply_is_worth_asking_for() -> None:
     exactly = run_of(asks_for("bash"), ran(), job=a_job(limits={"tokens": 10 + 17 + SMALLEST_REPLY}))
 
     assert room(exactly) == Room(SMALLEST_REPLY)
+
+
+def counted(tokens: int = 0, cost_usd: float = 0.0, members: int = 1) -> FamilyCounted:
+    return FamilyCounted(at=at("06:00:05"), tokens=tokens, cost_usd=cost_usd, members=members)
+
+
+def with_family(fact: FamilyCounted, **limits: object) -> RunState:
+    return run_of(TWO_REPLIES, fact, job=a_job(limits=limits), pins=(DEAR,))
+
+
+def test_what_its_family_has_used_counts_against_the_ceilings_of_a_run() -> None:
+    used = "1015 tokens were used"
+    assert room(with_family(counted(1_000), tokens=1_000)) == over(f"{used} (limits.tokens = 1000)")
+    assert room(with_family(counted(1_000), tokens=1_500)) == over(
+        f"{used}, and the next call would pass limits.tokens = 1500"
+    )
+    assert room(with_family(counted(cost_usd=0.75))) == over("1.0010 USD were spent (limits.cost_usd = 1)")
+
+
+@pytest.mark.parametrize(("members", "most"), [(1, 8_995), (2, 4_495), (9, 995), (18, None)])
+def test_what_is_left_is_shared_by_those_that_may_ask_at_the_same_time(members: int, most: int | None) -> None:
+    state = with_family(counted(985, members=members), tokens=10_000)
+    found = room(state)
+    assert isinstance(found, Reached) if most is None else isinstance(found, Room) and found.max_output_tokens == most
+
+
+def test_money_that_is_left_is_shared_too() -> None:
+    alone, shared = (room(with_family(counted(cost_usd=0.1, members=members))) for members in (1, 4))
+    assert isinstance(alone, Room)
+    assert isinstance(shared, Room)
+    assert alone.max_output_tokens
+    assert shared.max_output_tokens
+    assert shared.max_output_tokens == pytest.approx(alone.max_output_tokens / 4, rel=0.02)
+
+
+def test_a_family_that_has_used_most_of_it_is_told_to_come_to_an_end() -> None:
+    share, what = used_up(with_family(counted(8_000), tokens=10_000), 0.0)
+    assert share > 0.8
+    assert what == "the tokens it may use"
