@@ -273,8 +273,9 @@ class Server:
         return GOOD if not self.calls else GOOD[1:]
 
     def tools_call_vanishes(self, key: object, params: dict[str, Any]) -> None:
-        send({"id": key, "result": self.tools_call(params)})
+        result = self.tools_call(params)
         note("notifications/tools/list_changed")
+        send({"id": key, "result": result})
 
     def tools_changes_hint(self) -> list[dict[str, Any]]:
         return GOOD if not self.calls else [{"name": "look", "inputSchema": STRING}]
