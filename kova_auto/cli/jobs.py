@@ -55,7 +55,8 @@ Times are shown in each schedule's own zone.
 _CHECK = """\
 Check job files, and name everything that is wrong with them.
 
-Files that are named are checked by themselves; with --config, or by name, the settings' endpoints are looked at too.
+Files that are named are checked by themselves; with --config, or by name, the settings' endpoints, and the skills and
+subagents that are there, are looked at too.
 Exits with 1 if anything is wrong.
 """
 _PAUSE = """\
@@ -120,7 +121,8 @@ def check(
     """Say of each file whether it is a job."""
     source = JobSource.for_check(jobs or (), config)
     loaded = source.load_each(source.paths(jobs or ()))
-    rows = _rows(source, [(path, _with_skills(_with_script(found), source)) for path, found in loaded], now_of(context))
+    whole = [(path, _with_agents(_with_skills(_with_script(found), source), source)) for path, found in loaded]
+    rows = _rows(source, whole, now_of(context))
     if json:
         say_json([row.json for row in rows])
     else:
@@ -262,6 +264,18 @@ def _with_skills(loaded: Job | ConfigError, source: JobSource) -> Job | ConfigEr
     if not why:
         return loaded
     return ConfigError(why, path=loaded.path, key="context.skills", hint="kova-auto skills list shows what is there")
+
+
+def _with_agents(loaded: Job | ConfigError, source: JobSource) -> Job | ConfigError:
+    """Return a job whose subagents are defined, or what is wrong."""
+    if isinstance(loaded, ConfigError) or source.settings is None or not loaded.agents.allow:
+        return loaded
+    from kova_auto.app.agents import agents_of
+
+    missing = agents_of(source.settings, environment()).roster(loaded).missing
+    if not missing:
+        return loaded
+    return ConfigError("; ".join(one.sentence for one in missing), path=loaded.path, key="agents.allow")
 
 
 def _say_checked(row: JobRow) -> None:

@@ -294,3 +294,13 @@ def test_what_is_excluded_is_neither_next_nor_left_out_of_the_sentence(home: Hom
     assert row["next_at"].endswith("T07:00:00Z")
     assert datetime.fromisoformat(row["next_at"]).weekday() not in (1, 2)
     assert "Tuesday" in row["schedule"]
+
+
+def test_a_subagent_that_nobody_defines_is_a_problem_where_the_settings_are_looked_at(home: Home) -> None:
+    home.settings("")
+    job = home.job("fan", 'prompt = "Look."\nagents = { allow = ["explorer", "scribe"] }\n')
+
+    assert home.run("jobs", "check", str(job)).exit_code == 0
+    result = home.run("jobs", "check", "fan")
+    assert result.exit_code == 1
+    assert "agents.allow: scribe: " in result.stderr
