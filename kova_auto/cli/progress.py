@@ -149,7 +149,7 @@ def spell_child(agent: str, title: str) -> str:
 def _child_ended(event: ChildFinished, state: RunState, ink: Ink) -> str:
     child = state.children[event.call_id]
     words = event.outcome.replace("_", " ") + (", partial" if event.partial else "")
-    head = f"{spell_child(child.agent, child.title)} "
+    head = f"{spell_child(f'{child.agent} {event.call_id}', child.title)} "
     used = "" if state.request.scripted else f" · {spell_usage(event.usage)}"
     tail = f" · {event.ran_s:.1f} s · {count(event.iterations, 'iteration')}{used}"
     said = one_line(event.reason or event.report, _LONGEST)

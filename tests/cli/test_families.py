@@ -33,7 +33,7 @@ async def test_what_subagents_do_is_shown_beneath_their_names(home: Home, *, is_
 
     assert "  explorer 1.1 │   read file_path=NOTES.md  allow level.workspace-write.read_inside" in watcher.said
     assert any(line.startswith("  fixer 1.2 │     ok: NOTES.md") for line in watcher.said)
-    assert any(line.startswith("explorer (reading) done: It says nothing new.") for line in watcher.said)
+    assert any(line.startswith("explorer 1.1 (reading) done: It says nothing new.") for line in watcher.said)
     assert "· 2 subagents ·" in watcher.said[-1]
     assert "It ran: ok." in watcher.results.getvalue()
     assert not any("taken up again" in line for line in watcher.said)
@@ -111,7 +111,7 @@ async def test_what_was_there_is_taken_in_as_it_happened_whoever_comes_late(home
         late = Watcher(connection, FAMILY)
         await late.through.catch_up(is_shown=True)
 
-    assert _place(late.said, "  fixer 1.2 │ iteration 2") < _place(late.said, "fixer (running) done")
+    assert _place(late.said, "  fixer 1.2 │ iteration 2") < _place(late.said, "fixer 1.2 (running) done")
     assert late.said[-1].startswith("done · ")
 
 
