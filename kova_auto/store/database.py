@@ -18,11 +18,9 @@ class Database(Protocol):
 
     Attributes:
         place: The file, or name and host, for messages: never a password.
-        alone: Nobody but this process writes to it.
     """
 
     place: str
-    alone: bool
 
     async def write(self, work: Work[T]) -> T:
         """Return what `work` returned once it is committed; what it raises undoes it.

@@ -52,8 +52,6 @@ class SqlJournal:
         """Fold a run; of one that was opened here and is loaded for the first time, only what is newer is read."""
         if (state := self._opened.pop(run_id, None)) is None:
             return self._sharing(await self._database.read(partial(facts.state_of, run_id=run_id)))
-        if self._database.alone:  # Then all that is newer would have been written here.
-            return state
         since = await self._database.look(partial(facts.events, run_id=run_id, after=state.seq))
         return reduce(apply, [event for _, event in since], state)
 
@@ -63,7 +61,7 @@ class SqlJournal:
         if known is job:
             return state
         if known == job:
-            return replace(state, request=state.request.model_copy(update={"job": known}))
+            return replace(state, request=state.request.but(job=known))
         if len(self._jobs) >= _JOBS:
             self._jobs.clear()
         self._jobs[job.name] = job

@@ -21,8 +21,6 @@ _SESSION = "-c timezone=UTC -c lock_timeout=30s -c idle_in_transaction_session_t
 class PostgresDatabase:
     """Share one PostgreSQL database with other processes."""
 
-    alone = False
-
     def __init__(self, url: str, *, create: bool) -> None:
         """Connect, and bring the tables up to date.
 

@@ -34,8 +34,6 @@ class SqliteDatabase:
     up to 3.51.2 risks (one connection checkpoints while another commits) cannot happen.
     """
 
-    alone = True
-
     def __init__(self, path: Path, *, create: bool, patience_s: float = 30) -> None:
         """Open the file and bring its tables up to date.
 
