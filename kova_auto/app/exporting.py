@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 from zoneinfo import ZoneInfo
@@ -10,15 +10,17 @@ from zoneinfo import ZoneInfo
 from kova_auto import __version__
 from kova_auto.app.bodies import Body, bodies_of
 from kova_auto.app.control import Answers, Placed
+from kova_auto.app.family import Kin, kin_of
 from kova_auto.core.errors import JournalBusyError, JournalError
 from kova_auto.core.event import Event, ModelCallStarted
-from kova_auto.core.ids import BlobHash
+from kova_auto.core.ids import BlobHash, RunId
 from kova_auto.core.loop.values import LoopView
 from kova_auto.core.loop.view import loop_view
-from kova_auto.core.run import RunState, fold
+from kova_auto.core.run import RunState
 from kova_auto.core.transcript.blobs import BlobRef, blobs_in
 from kova_auto.core.transcript.content import Input, add_content
-from kova_auto.core.transcript.otlp import Json, otlp
+from kova_auto.core.transcript.otlp import Beneath, Json, otlp
+from kova_auto.core.transcript.span import Span
 from kova_auto.core.transcript.told import Told, told_in
 from kova_auto.core.transcript.tracing import spans_of
 from kova_auto.core.usage import By, Used, report
@@ -63,6 +65,7 @@ class Export(Value):
         transcript: Everything that was said, each thing once.
         requests: What was sent to providers.
         facts: The run itself: all else is computed from them.
+        subagents: The runs that it has dispatched, each as this one.
     """
 
     format: Literal["kova-auto.run"] = "kova-auto.run"
@@ -78,6 +81,7 @@ class Export(Value):
     requests: tuple[SentBody, ...]
     blobs: tuple[BlobRef, ...]
     facts: tuple[Placed, ...]
+    subagents: tuple[Export, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,7 @@ class Extract:
         blobs: What the facts point to, with sizes where somebody has looked.
         contents: Of those that were wanted and are there.
         bodies: Written again; empty where nobody wanted them.
+        children: The runs that it has dispatched.
     """
 
     facts: tuple[Placed, ...]
@@ -95,6 +100,15 @@ class Extract:
     blobs: tuple[BlobRef, ...]
     contents: Mapping[BlobHash, bytes] = field(default_factory=dict)
     bodies: tuple[Body, ...] = ()
+    children: tuple[Extract, ...] = ()
+
+    @property
+    def others(self) -> dict[RunId, Sequence[Event]]:
+        """Return the facts of its subagents and theirs."""
+        found: dict[RunId, Sequence[Event]] = {}
+        for child in self.children:
+            found |= {child.state.run_id: child.events, **child.others}
+        return found
 
     @property
     def events(self) -> list[Event]:
@@ -105,7 +119,7 @@ class Extract:
 async def extract_of(
     answers: Answers, run: str, *, sizes: bool = False, contents: bool = False, bodies: bool = False
 ) -> Extract:
-    """Fetch a run.
+    """Fetch a run, and those that it has dispatched.
 
     Args:
         answers: Of a service, or of the database.
@@ -117,21 +131,34 @@ async def extract_of(
     Raises:
         UnknownRunError: There is no such run.
     """
-    found = await answers.find(run)
-    facts = await answers.events(found.run_id, 0, 0)
-    events = [placed.event for placed in facts]
+    kin = await kin_of(answers, (await answers.find(run)).run_id)
+    return await _extract(answers, kin, _Wanted(sizes, contents, bodies))
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Hold what is fetched besides facts; see `extract_of`."""
+
+    sizes: bool
+    contents: bool
+    bodies: bool
+
+
+async def _extract(answers: Answers, kin: Kin, wanted: _Wanted) -> Extract:
+    events = kin.events
     refs = blobs_in(events)
     known, kept = dict[BlobHash, int](), dict[BlobHash, bytes]()
-    for key in dict.fromkeys(ref.hash for ref in refs if sizes or contents):
+    for key in dict.fromkeys(ref.hash for ref in refs if wanted.sizes or wanted.contents):
         if (data := await _content(answers, key)) is not None:
             known[key] = len(data)
-            kept |= {key: data} if contents else {}
+            kept |= {key: data} if wanted.contents else {}
     return Extract(
-        facts=facts,
-        state=fold(events),
+        facts=kin.facts,
+        state=kin.state,
         blobs=tuple(ref.model_copy(update={"size": known.get(ref.hash)}) for ref in refs),
         contents=kept,
-        bodies=tuple([body async for body in bodies_of(answers, events)]) if bodies else (),
+        bodies=tuple([body async for body in bodies_of(answers, events)]) if wanted.bodies else (),
+        children=tuple([await _extract(answers, child, wanted) for child in kin.children]),
     )
 
 
@@ -148,7 +175,7 @@ async def _content(answers: Answers, key: BlobHash) -> bytes | None:
 def export_of(extract: Extract) -> Export:
     """Return the document."""
     events, state = extract.events, extract.state
-    view = loop_view(events)
+    view = loop_view(events, extract.others)
     return Export(
         program=__version__,
         run=run_row(state),
@@ -161,18 +188,35 @@ def export_of(extract: Extract) -> Export:
         requests=tuple(map(_written_again, extract.bodies)) or tuple(_on_record(events)),
         blobs=extract.blobs,
         facts=extract.facts,
+        subagents=tuple(map(export_of, extract.children)),
     )
 
 
 def traces_of(extract: Extract, *, content: bool) -> Json:
     """Return the run's spans as a collector takes them; what was said is in them only with `content`."""
-    events, state = extract.events, extract.state
+    spans = _spans(extract, content=content)
+    beneath = _beneath(extract, spans, content=content)
+    return otlp(extract.state.run_id, spans, __version__, extract.state.request.continues, beneath)
+
+
+def _spans(extract: Extract, *, content: bool) -> tuple[Span, ...]:
+    events = extract.events
     spans = spans_of(events)
     if content:
         requests = ((asked.seq, asked.request()) for asked in retold(events))
         inputs = {seq: Input(request.system, request.messages) for seq, request in requests}
         add_content(spans, events, inputs)
-    return otlp(state.run_id, spans, __version__, state.request.continues)
+    return spans
+
+
+def _beneath(extract: Extract, spans: Sequence[Span], *, content: bool) -> Iterator[Beneath]:
+    """Yield the spans of subagents, each beneath the call that dispatched it."""
+    calls = {span.attributes["gen_ai.tool.call.id"]: span for span in spans if span.kind == "tool"}
+    for child in extract.children:
+        if by := child.state.request.child_of:
+            own = _spans(child, content=content)
+            yield Beneath(child.state.run_id, own, by.run_id, calls[by.call_id])
+            yield from _beneath(child, own, content=content)
 
 
 def name_of(body: Body) -> str:

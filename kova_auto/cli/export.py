@@ -19,11 +19,14 @@ from kova_auto.core.errors import ConfigError
 from kova_auto.core.schedule.zone import parse_zone
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from zoneinfo import ZoneInfo
+
     from kova_auto.app.control import Answers
     from kova_auto.app.exporting import Extract
 
 EXPORT = """\
-Write all that is on record of one run.
+Write all that is on record of one run, and of its subagents.
 
 json: its facts, its loop, everything that was said, and what its contents and requests hash to. md: a transcript to
 read. otlp: spans for a collector of traces, in one line; what was said is in them only with --content.
@@ -80,11 +83,20 @@ def export(
         say(text)
     else:
         _write(output, f"{text}\n".encode())
+    if not _write_beside(extract, requests, blobs):
+        raise typer.Exit(FAILED)
+
+
+def _write_beside(extract: Extract, requests: Path | None, blobs: Path | None) -> bool:
+    """Write what a run and its subagents point to, of each subagent the bodies in a directory named as its call."""
     is_whole = _write_bodies(extract, requests) if requests else True
     if blobs and not _write_blobs(extract, blobs):
         is_whole = False
-    if not is_whole:
-        raise typer.Exit(FAILED)
+    for child in extract.children:
+        by = child.state.request.child_of
+        beneath = requests / by.call_id if requests and by else None
+        is_whole = _write_beside(child, beneath, blobs) and is_whole
+    return is_whole
 
 
 def _text(extract: Extract, form: Format, timezone: str, *, content: bool) -> str:
@@ -96,12 +108,18 @@ def _text(extract: Extract, form: Format, timezone: str, *, content: bool) -> st
         case Format.OTLP:
             return jsonlib.dumps(traces_of(extract, content=content), ensure_ascii=False)
         case Format.MD:
-            from kova_auto.core.loop.view import loop_view
-            from kova_auto.core.transcript.markdown import markdown
-            from kova_auto.core.transcript.told import told_in
+            return "\n\n".join(_paragraphs(extract, parse_zone(timezone)))
 
-            events = extract.events
-            return "\n\n".join(markdown(extract.state, loop_view(events), told_in(events), parse_zone(timezone)))
+
+def _paragraphs(extract: Extract, zone: ZoneInfo) -> Iterator[str]:
+    """Yield a run's transcript, and behind it those of its subagents."""
+    from kova_auto.core.loop.view import loop_view
+    from kova_auto.core.transcript.markdown import markdown
+    from kova_auto.core.transcript.told import told_in
+
+    yield from markdown(extract.state, loop_view(extract.events, extract.others), told_in(extract.events), zone)
+    for child in extract.children:
+        yield from _paragraphs(child, zone)
 
 
 def _write_bodies(extract: Extract, directory: Path) -> bool:

@@ -277,6 +277,7 @@ def summary(state: RunState, ink: Ink) -> Iterator[str]:
         return
     attempt = [state.calls[call.id] for reply in state.replies[state.first_reply :] for call in reply.calls]
     denied = [call for call in attempt if call.result and call.result.status is ResultStatus.DENIED]
+    dispatched = sum(call.call.id in state.children for call in attempt)
     for call in denied:
         reason = one_line(call.result.text, _LONGEST) if call.result else ""
         yield f"{ink('refused', YELLOW)}  {spell_call(call.call)}: {reason}"
@@ -289,7 +290,7 @@ def summary(state: RunState, ink: Ink) -> Iterator[str]:
         f"{state.ran_s:.1f} s",
         count(len(state.replies) - state.first_reply, "iteration"),
         count(len(attempt), "call") + (f" ({len(denied)} refused)" if denied else ""),
-        *([count(len(state.children), "subagent")] if state.children else []),
+        *([count(dispatched, "subagent")] if dispatched else []),
         ink(SCRIPTED, YELLOW) if state.request.scripted else spell_usage(state.used_in_all),
     ]
     yield " · ".join(parts)

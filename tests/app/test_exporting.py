@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
@@ -9,14 +10,16 @@ from typing import cast
 import pytest
 
 from kova_auto.app.control import Answers, Content, Placed
-from kova_auto.app.exporting import export_of, extract_of, traces_of
+from kova_auto.app.exporting import Export, export_of, extract_of, traces_of
 from kova_auto.core.errors import JournalBusyError, JournalError
 from kova_auto.core.event import Event
 from kova_auto.core.ids import BlobHash, RunId
 from kova_auto.core.view import RunRow, run_row
 from kova_auto.core.wording import Sent, Wording
 from tests.core.transcript.scenes import AFTER, BEFORE, PNG, REST, eventful, lost
+from tests.lineage import a_parent, ends, its_child
 from tests.story import Story
+from tests.support import says
 
 CONTENTS = {PNG: b"a picture", BEFORE: b"before", AFTER: b"after"}
 
@@ -107,3 +110,32 @@ def _put(events: list[Event], kind: str, sent: Sent) -> None:
     """Let the first fact of a kind say what was sent."""
     place = next(place for place, event in enumerate(events) if event.kind == kind)
     events[place] = events[place].model_copy(update={"sent": (sent,)})
+
+
+@dataclass
+class Family:
+    """Answer for several runs."""
+
+    stories: Mapping[RunId, Story]
+
+    async def find(self, text: str) -> RunRow:
+        return run_row(self.stories[RunId(text)].state)
+
+    async def events(self, run_id: RunId, after: int, wait_s: float) -> tuple[Placed, ...]:
+        assert (after, wait_s) == (0, 0)
+        return tuple(Placed(seq=seq, event=event) for seq, event in enumerate(self.stories[run_id].events, 1))
+
+
+async def test_a_run_is_written_with_its_subagents() -> None:
+    parent = a_parent()
+    child = its_child(parent).says(says("It is empty."))
+    ends(parent, child, answer="It is empty.")
+    answers = cast("Answers", Family({parent.run_id: parent, child.run_id: child}))
+    extract = await extract_of(answers, parent.run_id)
+    document = export_of(extract)
+
+    (nested,) = document.subagents
+    assert (nested.run.run_id, nested.answer) == (child.run_id, "It is empty.")
+    assert document.loop.iterations[0].calls[0].subagent == nested.loop
+    assert Export.model_validate_json(document.model_dump_json()) == document
+    assert json.dumps(traces_of(extract, content=True)).count('"invoke_agent explorer"') == 1

@@ -57,6 +57,12 @@ def markdown(state: RunState, view: LoopView, told: Sequence[Told], zone: ZoneIn
 def _facts(state: RunState, view: LoopView, zone: ZoneInfo) -> Iterator[tuple[str, str]]:
     request = state.request
     yield "Job", _MARKS.command(view.job)
+    if by := state.request.child_of:
+        about = f" ({_plain(by.title)})" if by.title else ""
+        yield (
+            "Subagent",
+            f"{_MARKS.command(by.agent)}{about}, dispatched by {by.call_id} of {_MARKS.command(by.run_id)}",
+        )
     yield "Came to", _plain(_ended(view))
     yield "Model", SCRIPTED if view.scripted else _MARKS.command(state.pin.name)
     yield "Mode", _plain(f"{state.job.mode}, {request.level or state.job.automation}")
@@ -154,6 +160,13 @@ def _call(call: LoopCall, zone: ZoneInfo) -> Iterator[str]:
         beside = f" beside {', '.join(call.beside)}" if call.beside else ""
         yield f"{_MARKS.strong(call.status)}{code}{took}{beside}:"
         yield _head(call.result)
+    if call.subagent:
+        came_to = f"{_MARKS.strong(_ended(call.subagent))}: {_plain(call.subagent.why)}"
+        yield f"It is run {_MARKS.command(call.subagent.run_id)}, which stands below. {came_to}"
+    elif call.child:
+        yield f"It is run {_MARKS.command(call.child)}."
+    if call.awaited_s:
+        yield f"Before that, it waited for subagents, {call.awaited_s:.1f} s."
     if call.changed:
         yield f"Wrote {', '.join(_MARKS.command(one_line(path, _LINE)) for path in call.changed)}"
 

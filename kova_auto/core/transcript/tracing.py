@@ -63,7 +63,7 @@ class _Tracing:
 
     def __init__(self, opened: RunState) -> None:
         request = opened.request
-        self._run = Span(1, "run", f"invoke_agent {opened.job.name}", None, request.at)
+        self._run = Span(1, "run", f"invoke_agent {_agent(opened)}", None, request.at)
         self._spans = [self._run]
         self._state = opened
         self._iterations: dict[int, Span] = {}
@@ -213,14 +213,21 @@ def _reason(before: RunState) -> str:
     return str(before.failure.fault or before.failure.error) if before.failure else ""
 
 
+def _agent(state: RunState) -> str:
+    """Return who works: a subagent is one by its definition, any other run by its job."""
+    by = state.request.child_of
+    return by.agent if by else state.job.name
+
+
 def _about_run(state: RunState) -> Attributes:
     request = state.request
     about: dict[str, JsonValue | None] = {
         "gen_ai.operation.name": "invoke_agent",
-        "gen_ai.agent.name": state.job.name,
+        "gen_ai.agent.name": _agent(state),
         "gen_ai.conversation.id": state.run_id,
         "gen_ai.request.model": None if request.scripted else state.pin.name.partition("/")[2],
         "kova.run.id": state.run_id,
+        "kova.parent.run.id": request.child_of.run_id if request.child_of else None,
         "kova.origin": request.origin,
         "kova.execution": state.execution,
         "kova.outcome": state.finished.outcome if state.finished else None,

@@ -11,6 +11,7 @@ from kova_auto.core.loop.view import loop_view
 from kova_auto.core.transcript.markdown import fenced, markdown, quoted
 from kova_auto.core.transcript.told import told_in
 from tests.core.transcript.scenes import eventful, lost
+from tests.lineage import a_parent, ends, its_child
 from tests.story import Story
 from tests.support import call, says
 
@@ -102,3 +103,17 @@ def test_a_run_that_goes_on_and_was_lost_in_between_says_so() -> None:
     assert "the process that had the run was lost while m was asked; it was taken up again" in text
     assert text.endswith("**running**: it goes on")
     assert "## Answer" not in text
+
+
+def test_a_subagent_is_named_where_it_was_dispatched_and_says_by_whom() -> None:
+    parent = a_parent()
+    child = its_child(parent).says(says("It is empty."))
+    ends(parent, child, answer="It is empty.")
+    zone = ZoneInfo("UTC")
+    above = "\n".join(
+        markdown(parent.state, loop_view(parent.events, {child.run_id: child.events}), told_in(parent.events), zone)
+    )
+    own = "\n".join(markdown(child.state, loop_view(child.events), told_in(child.events), zone))
+
+    assert f"It is run `{child.run_id}`, which stands below. **done**: the model asked for nothing more" in above
+    assert f"- **Subagent**: `explorer` (reading), dispatched by 1.1 of `{parent.run_id}`" in own

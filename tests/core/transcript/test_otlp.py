@@ -14,11 +14,12 @@ from pydantic import JsonValue
 from kova_auto.core.ids import RunId
 from kova_auto.core.message import AssistantMessage, TextPart, UserMessage
 from kova_auto.core.transcript.content import Input, add_content
-from kova_auto.core.transcript.otlp import otlp
+from kova_auto.core.transcript.otlp import Beneath, otlp
 from kova_auto.core.transcript.span import span_id, trace_id
 from kova_auto.core.transcript.told import told_in
 from kova_auto.core.transcript.tracing import spans_of
 from tests.core.transcript.scenes import eventful, lost
+from tests.lineage import a_parent, ends, its_child
 from tests.story import Story
 from tests.support import call, says
 
@@ -167,3 +168,21 @@ def test_arguments_that_were_none_are_the_text_that_they_were() -> None:
 def test_an_id_is_of_its_run_its_kind_and_its_place() -> None:
     ids = {span_id(RunId(run), kind, seq) for run in ("a", "b") for kind in ("run", "tool") for seq in (1, 2)}
     assert len(ids) == 8
+
+
+def test_the_spans_of_a_subagent_lie_beneath_the_call_that_dispatched_it_in_the_same_trace() -> None:
+    parent = a_parent()
+    child = its_child(parent).says(says("It is empty."))
+    ends(parent, child, answer="It is empty.")
+    spans = spans_of(parent.events)
+    (above,) = (span for span in spans if span.kind == "tool")
+    beneath = Beneath(child.run_id, spans_of(child.events), parent.run_id, above)
+    found = spans_in(otlp(parent.run_id, spans, "1", children=[beneath]))
+    (own,) = (span for span in found if span["name"] == "invoke_agent explorer")
+    (dispatching,) = (span for span in found if span["name"] == "execute_tool Task")
+
+    assert own["parentSpanId"] == dispatching["spanId"]
+    assert {span["traceId"] for span in found} == {found[0]["traceId"]}
+    assert len({span["spanId"] for span in found}) == len(found)
+    assert attributes(own)["gen_ai.agent.name"] == "explorer"
+    assert attributes(own)["kova.parent.run.id"] == parent.run_id
