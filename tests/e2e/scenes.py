@@ -20,6 +20,7 @@ from kova_auto.clock import SystemClock
 from kova_auto.core.delivery.signature import SigningSecret, spell_secret
 from kova_auto.delivery.receiver import Receiver
 from tests.cli.command import Home
+from tests.e2e.warm import Order, WarmProcess
 from tests.support import ALONE, ROOT
 
 SECRET = bytes(range(32))
@@ -107,7 +108,11 @@ class Scene(Home):
         path.write_text(SPELLED)
 
     def start(self, *args: str, **environ: str) -> Program:
-        """Start the command beside the test."""
+        """Start the command beside the test, forked from a process that has it imported."""
+        return Program(WarmProcess(Order([*args], {**self.environ, **environ}, f"{ROOT}")))
+
+    def start_anew(self, *args: str, **environ: str) -> Program:
+        """Start the command beside the test as a person does, from nothing."""
         return Program(
             subprocess.Popen(
                 COMMAND + args,
@@ -124,7 +129,7 @@ class Scene(Home):
 class Program:
     """Be a command that runs beside the test; it is killed where it does not come to what is waited for."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    def __init__(self, process: subprocess.Popen[str] | WarmProcess) -> None:
         self.process = process
         self.notes = ""
         self._watchdog = threading.Timer(WAIT_S, process.kill)
@@ -148,7 +153,9 @@ class Program:
         out, err = self.process.communicate()
         self._watchdog.cancel()
         self.answer, self.notes = out, self.notes + err
-        return self.process.returncode
+        code = self.process.returncode
+        assert code is not None
+        return code
 
 
 @contextmanager

@@ -30,7 +30,7 @@ def scene(tmp_path: Path) -> Scene:
 @pytest.fixture
 def service(scene: Scene) -> Iterator[Program]:
     """Give a service that is ready; it is asked to stop, and must."""
-    program = scene.start("serve")
+    program = scene.start_anew("serve")
     program.says(READY)
     yield program
     program.signal(signal.SIGTERM)
@@ -40,7 +40,7 @@ def service(scene: Scene) -> Iterator[Program]:
 def test_a_service_says_what_it_is_and_what_is_wrong_and_stops_when_asked(scene: Scene) -> None:
     scene.job("broken", "prompt = 3\n")
     scene.job("weekly", 'prompt = "x"\n[schedule]\ncron = "0 7 * * MON"\n')
-    program = scene.start("serve")
+    program = scene.start_anew("serve")
     program.says("job weekly is loaded")
     program.signal(signal.SIGTERM)
     assert (program.ends(), program.answer) == (0, "")
@@ -60,7 +60,7 @@ def test_a_supervisor_hears_that_the_service_is_ready_and_that_it_stops(scene: S
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as supervisor:
         supervisor.bind(str(scene.path / "notify"))
         supervisor.settimeout(60)
-        program = scene.start("serve", NOTIFY_SOCKET=str(scene.path / "notify"))
+        program = scene.start_anew("serve", NOTIFY_SOCKET=str(scene.path / "notify"))
         assert supervisor.recv(100) == b"READY=1"
         program.signal(signal.SIGINT)
         assert supervisor.recv(100) == b"STOPPING=1"
@@ -106,7 +106,7 @@ def test_a_live_service_takes_answers_and_goes_on(scene: Scene, service: Program
 
 def test_a_schedule_runs_by_itself(scene: Scene) -> None:
     scene.scripted("tick", READS, 'allow_scripted = true\n[schedule]\nevery = "5s"\n')
-    program = scene.start("serve")
+    program = scene.start_anew("serve")
     assert "done" in program.says(r"run tick@\S+: done")
     program.signal(signal.SIGTERM)
     assert program.ends() == 0
@@ -114,7 +114,7 @@ def test_a_schedule_runs_by_itself(scene: Scene) -> None:
 
 def test_ctrl_c_once_ends_the_run_and_the_command(scene: Scene) -> None:
     scene.sleeper()
-    program = scene.start("run", "nap")
+    program = scene.start_anew("run", "nap")
     scene.falls_asleep()
     program.signal(signal.SIGINT)
     assert program.ends() == 130
@@ -124,11 +124,11 @@ def test_ctrl_c_once_ends_the_run_and_the_command(scene: Scene) -> None:
 
 def test_a_run_that_was_left_goes_on_under_the_next_service(scene: Scene) -> None:
     scene.sleeper()
-    program = scene.start("run", "nap")
+    program = scene.start_anew("run", "nap")
     scene.falls_asleep()
     program.signal(signal.SIGTERM)
     assert (program.ends(), "left as it is: run nap+" in program.notes) == (130, True)
-    service = scene.start("serve")
+    service = scene.start_anew("serve")
     service.says(r"run nap\+\S+: done")
     service.signal(signal.SIGTERM)
     assert service.ends() == 0
@@ -137,9 +137,9 @@ def test_a_run_that_was_left_goes_on_under_the_next_service(scene: Scene) -> Non
 
 def test_a_service_that_is_hurried_stops_at_once_and_says_so(scene: Scene) -> None:
     scene.sleeper()
-    service = scene.start("serve")
+    service = scene.start_anew("serve")
     service.says(READY)
-    asking = scene.start("run", "nap")
+    asking = scene.start_anew("run", "nap")
     scene.falls_asleep()
     service.signal(signal.SIGTERM)
     service.says("SIGTERM: stopping")
@@ -153,7 +153,7 @@ def test_a_service_that_is_hurried_stops_at_once_and_says_so(scene: Scene) -> No
 
 def test_of_a_file_that_breaks_it_is_said_what_goes_on(scene: Scene) -> None:
     path = scene.job("weekly", 'prompt = "x"\nschedule.cron = "0 7 * * MON"\n')
-    program = scene.start("serve")
+    program = scene.start_anew("serve")
     program.says("job weekly is loaded")
     written = datetime.fromtimestamp(int(path.stat().st_mtime), UTC)
     path.write_text("prompt = 7\n")
