@@ -40,6 +40,7 @@ _EVENTS = Prepared(
     .where(EVENT.c.run_id == bindparam("id"), EVENT.c.seq > bindparam("after"))
     .order_by(EVENT.c.seq)
 )
+_FIRST = Prepared(select(EVENT.c.body).where(EVENT.c.run_id == bindparam("id"), EVENT.c.seq == 1))
 _LOCKED = Prepared(
     select(RUN.c.lease_owner, RUN.c.lease_until).where(RUN.c.run_id == bindparam("id")).with_for_update()
 )  # SQLite has no such lock, and needs none: nobody else writes.
@@ -68,6 +69,14 @@ def _parse(run_id: RunId, seq: int, expected: int, body: str) -> Event:
     except UnknownEventError as exc:
         msg = f"run {run_id}, fact {seq}: {exc}"
         raise UnknownEventError(msg) from exc
+
+
+def newer(connection: Connection, state: RunState, text: str) -> list[Event] | None:
+    """Return the facts behind the one that opened a run, whose JSON this is; None where that is not what is there."""
+    first = list(_FIRST.rows(connection, {"id": state.run_id}))
+    if not first or first[0][0] != text:
+        return None
+    return [event for _, event in events(connection, state.run_id, state.seq)]
 
 
 def state_of(connection: Connection, run_id: RunId) -> RunState:

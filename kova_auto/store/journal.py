@@ -35,25 +35,30 @@ class SqlJournal:
         """Take the guard: the last look at an event's JSON, which returns it without what must not be written."""
         self._database, self._guard, self._drafts = database, guard, Drafts()
         self._jobs: dict[str, Job] = {}
-        self._opened: dict[RunId, RunState] = {}
+        self._opened: dict[RunId, tuple[RunState, str]] = {}
 
     async def open(self, event: RunRequested) -> tuple[RunState, bool]:
         """Open a run, or return the one of this id that is there already (then with False)."""
         event, text = guarded(event, self._guard)
-        state = opened(event)
-        if not await self._database.write(partial(facts.open_run, state=state, text=text)):
-            return await self.load(event.run_id), False
         if len(self._opened) >= _OPENED:
             self._opened.clear()
-        shared = self._opened[event.run_id] = self._sharing(state)
-        return shared, True
+        state = self._sharing(opened(event))
+        self._opened[event.run_id] = state, text  # Whoever looks for work may see it before it is answered here.
+        try:
+            is_new = await self._database.write(partial(facts.open_run, state=state, text=text))
+        except BaseException:
+            self._opened.pop(event.run_id, None)
+            raise
+        return (state, True) if is_new else (await self.load(event.run_id), False)
 
     async def load(self, run_id: RunId) -> RunState:
         """Fold a run; of one that was opened here and is loaded for the first time, only what is newer is read."""
-        if (state := self._opened.pop(run_id, None)) is None:
-            return self._sharing(await self._database.read(partial(facts.state_of, run_id=run_id)))
-        since = await self._database.look(partial(facts.events, run_id=run_id, after=state.seq))
-        return reduce(apply, [event for _, event in since], state)
+        if known := self._opened.pop(run_id, None):
+            state, text = known
+            since = await self._database.look(partial(facts.newer, state=state, text=text))
+            if since is not None:
+                return reduce(apply, since, state)
+        return self._sharing(await self._database.read(partial(facts.state_of, run_id=run_id)))
 
     def _sharing(self, state: RunState) -> RunState:
         """Have all runs of a job that has not changed share it: it is most of what a run holds."""

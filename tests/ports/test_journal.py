@@ -82,6 +82,14 @@ async def test_sixteen_openings_at_once_make_one_run(journal: Journal) -> None:
     assert len({state.request.policy_hash for state, _ in answers}) == 1
 
 
+async def test_who_loads_a_run_that_is_opened_twice_finds_what_is_written(journal: Journal) -> None:
+    (written, _), *_ = [await journal.open(a_request(policy_hash=words)) for words in ("first", "second")]
+    _, loaded = await asyncio.gather(journal.open(a_request(policy_hash="third")), journal.load(written.run_id))
+
+    assert loaded == await journal.load(written.run_id) == written
+    assert written.request.policy_hash == "first"
+
+
 async def test_what_was_appended_is_what_is_loaded(journal: Journal) -> None:
     state = await appended(journal, await taken(journal), *a_started_call())
 
