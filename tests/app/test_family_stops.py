@@ -11,7 +11,7 @@ import pytest
 from kova_auto.app.driving import drive_one
 from kova_auto.app.house import House
 from kova_auto.core.event import StopRequested
-from kova_auto.core.ids import RunId
+from kova_auto.core.ids import CallId, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.state import Execution
 from kova_auto.engine.dispatch import Advanced
@@ -30,6 +30,7 @@ from tests.app.families import (
     turn,
 )
 from tests.app.houses import Home
+from tests.doubles.clock import HandClock
 
 STUBBORN = (
     "trap '' TERM INT HUP; (trap '' TERM INT HUP; sleep 600 & wait; sleep 600) & echo $$ > pid; sleep 600; sleep 600"
@@ -181,3 +182,29 @@ async def _stop(house: House, run_id: RunId) -> None:
     wish = StopRequested(at=house.clock.now(), outcome=Outcome.CANCELLED, reason="enough", by="ada")
     await house.store.journal.append(await house.store.journal.load(run_id), wish)
     house.bells.asked(run_id)
+
+
+async def test_a_further_attempt_begins_when_the_children_of_the_last_have_ended(home: Home) -> None:
+    more = ASKS + '[policy]\nretry = { attempts = 1, on = ["failed"], initial = "1s" }\n'
+    circles = [turn("", call("glob", pattern="*"))] * 12
+    leads(home, played([turn("I send one.", task()), *circles], ASKING), more)
+    clock = HandClock()
+    async with home.house(clock) as house:
+        await asked(house, home)
+        await house.engine.advance(RUN)
+        waiting = await state_of(house)
+        assert await house.engine.advance(FIRST) is Advanced.DONE
+        await house.engine.advance(RUN)
+        between = await state_of(house)
+        clock.later(600)
+        await house.engine.advance(RUN)
+        second = next(child.run_id for child in (await state_of(house)).children.values() if child.run_id != FIRST)
+        assert await house.engine.advance(second) is Advanced.DONE
+        assert await house.engine.advance(RUN) is Advanced.DONE
+        state, rows = await state_of(house), await house.store.views.descendants(RUN)
+
+    assert (waiting.attempt, between.attempt) == (1, 2)
+    assert waiting.children[CallId("1.1")].asked_to_end
+    assert state.finished
+    assert state.finished.outcome is Outcome.FAILED
+    assert [row.outcome for row in rows] == [Outcome.CANCELLED, Outcome.CANCELLED]

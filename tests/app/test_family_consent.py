@@ -1,0 +1,80 @@
+"""Who hears of children: whoever their parent asks, of what they ask; of their ends nobody but their parent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kova_auto.app.control import Said
+from kova_auto.core.approval.levels import Decision
+from kova_auto.core.ids import CallId
+from kova_auto.core.job import Outcome
+from kova_auto.engine.dispatch import Advanced
+from tests.app.families import FIRST, RUN, asked, call, child, driven, leads, played, state_of, task, turn
+from tests.app.houses import Home
+
+SETTINGS = "".join(
+    f'[endpoints.{name}]\nurl = "https://{name}.example/"\nsecret = {{ env = "SECRET" }}\n' for name in ("desk", "ci")
+)
+ASKS = '[approval]\nwhen_needed = "suspend"\nnotify = ["desk"]\n[[notify]]\nendpoint = "ci"\n'
+WRITES = child(turn("", call("write", file_path="a.txt", content="a")), turn("written"))
+SCRIPT = played([turn("", task()), turn("", call("TaskWait")), turn("It is written.")], WRITES)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    home = Home(tmp_path.resolve(), {"SECRET": "whsec_" + "A" * 43 + "="})
+    home.settings(SETTINGS)
+    return home
+
+
+async def test_what_a_child_asks_reaches_whoever_its_parent_asks(home: Home) -> None:
+    leads(home, SCRIPT, ASKS)
+    async with home.house() as house:
+        await asked(house, home)
+        await house.engine.advance(RUN)
+        assert await house.engine.advance(FIRST) is Advanced.SUSPENDED
+        meanwhile = [(row.run_id, row.endpoint, row.cause) for row in await house.store.views.deliveries()]
+        inbox = [(row.run_id, row.call_id) for row in await house.store.views.approvals()]
+        await house.control.decide(FIRST, CallId("1.1"), Said(decision=Decision.ONCE, by="ada"))
+        assert await house.engine.advance(FIRST) is Advanced.DONE
+        assert await house.engine.advance(RUN) is Advanced.DONE
+        at_the_end = {(row.run_id, row.endpoint, row.cause) for row in await house.store.views.deliveries()}
+        state = await state_of(house)
+
+    assert inbox == [(FIRST, "1.1")]
+    assert meanwhile == [(FIRST, "desk", "approval")]
+    assert at_the_end == {(FIRST, "desk", "approval"), (RUN, "ci", "outcome")}
+    assert (home.workspace / "a.txt").read_text() == "a"
+    assert state.finished
+    assert state.finished.outcome is Outcome.DONE
+
+
+async def test_the_children_of_a_silent_parent_are_silent(home: Home) -> None:
+    leads(home, SCRIPT)
+    async with home.house() as house:
+        state = await driven(house, home)
+        owed = await house.store.views.deliveries()
+
+    assert state.finished
+    assert list(owed) == []
+
+
+async def test_a_child_that_is_refused_reports_so_and_its_parent_goes_on(home: Home) -> None:
+    leads(home, SCRIPT, ASKS)
+    async with home.house() as house:
+        await asked(house, home)
+        await house.engine.advance(RUN)
+        await house.engine.advance(FIRST)
+        await house.control.decide(FIRST, CallId("1.1"), Said(decision=Decision.DENY, by="ada", note="not that file"))
+        assert await house.engine.advance(FIRST) is Advanced.DONE
+        assert await house.engine.advance(RUN) is Advanced.DONE
+        state, ended = await state_of(house), await state_of(house, FIRST)
+
+    result = ended.call(CallId("1.1")).result
+    assert result
+    assert "not that file" in result.text
+    assert state.finished
+    assert state.finished.outcome is Outcome.DONE
+    assert not (home.workspace / "a.txt").exists()
