@@ -223,20 +223,25 @@ def run_columns(state: RunState) -> dict[str, Any]:
 
 def usage_rows(state: RunState, known: int = 0) -> tuple[UsageRow, ...]:
     """Return a row for each call of a model that has used anything, oldest first, without the first `known`."""
-    return tuple(
-        UsageRow(
-            run_id=state.run_id,
-            seq=spent.seq,
-            job=JobName(state.job.name),
-            at=spent.at,
-            model=spent.model,
-            attempt=spent.attempt,
-            iteration=spent.iteration,
-            failed=spent.failed,
+    return tuple(UsageRow(**columns) for columns in usage_columns(state, known))
+
+
+def usage_columns(state: RunState, known: int = 0) -> list[dict[str, Any]]:
+    """Return what is in these rows, by its columns: to be written."""
+    return [
+        {
+            "run_id": state.run_id,
+            "seq": spent.seq,
+            "job": JobName(state.job.name),
+            "at": spent.at,
+            "model": spent.model,
+            "attempt": spent.attempt,
+            "iteration": spent.iteration,
+            "failed": spent.failed,
             **dict(spent.usage),
-        )
+        }
         for spent in state.spent[known:]
-    )
+    ]
 
 
 def level_of(state: RunState) -> str:

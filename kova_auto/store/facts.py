@@ -20,10 +20,10 @@ from kova_auto.core.holding import Hold, rival, wants_workspace, workspace_wante
 from kova_auto.core.ids import JobName, RunId
 from kova_auto.core.ports import Unavailable
 from kova_auto.core.run import RunState, apply, fold
-from kova_auto.core.view import approval_rows, delivery_rows, run_columns, usage_rows
+from kova_auto.core.view import approval_rows, delivery_rows, run_columns, usage_columns
 from kova_auto.store.drafts import Draft, Drafts, Facts
 from kova_auto.store.prepared import Prepared
-from kova_auto.store.rows import inserting, plain, save, values
+from kova_auto.store.rows import inserting, plain, save
 from kova_auto.store.tables import APPROVAL, DELIVERY, EVENT, HOLDING, RUN, USAGE
 
 _MOVE = Prepared(
@@ -133,7 +133,7 @@ def _write(connection: Connection, draft: Draft, lease: Mapping[str, object] | N
         had = delivery_rows(before)
         save(connection, DELIVERY, (row for row in delivery_rows(after) if row not in had))
     if after.spent is not before.spent:
-        _USE.change_each(connection, [values(row) for row in usage_rows(after, len(before.spent))])
+        _USE.change_each(connection, usage_columns(after, len(before.spent)))
     return True
 
 
