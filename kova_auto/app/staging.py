@@ -226,8 +226,8 @@ class Copies:
 
 
 def is_apart(state: RunState) -> bool:
-    """Say whether a run works in a workspace of its own."""
-    return state.request.workspace != state.job.workspace
+    """Say whether a run works in a workspace of its own; a child works in its parent's, whatever that is."""
+    return state.request.workspace != state.job.workspace and state.request.child_of is None
 
 
 def _tree(root: Path, origin: Origin) -> Path:

@@ -100,8 +100,6 @@ def _job(parent: RunState, dispatch: Dispatch, now: datetime, *, may_dispatch: b
             "description": dispatch.title,
             "prompt": dispatch.task,
             "prompt_file": None,
-            "workspace": parent.request.workspace,
-            "isolation": "in-place",
             "mode": Mode.PLAN if parent.mode is Mode.PLAN else Mode.AGENT,
             "schedule": None,
             "policy": Policy(on_interrupt=job.policy.on_interrupt),

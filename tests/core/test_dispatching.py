@@ -172,3 +172,10 @@ def test_what_opens_a_child_survives_the_journal() -> None:
     request = dispatched(a_parent(Mode.AGENT, AutomationLevel.FULL)).request
     assert RunRequested.model_validate_json(request.model_dump_json()) == request
     assert isinstance(request.job, Job)
+
+
+def test_a_child_works_where_its_parent_does_and_belongs_to_the_same_workspace() -> None:
+    parent = a_parent(Mode.AGENT, AutomationLevel.FULL, isolation="copy")
+    apart = replace(parent, request=parent.request.model_copy(update={"workspace": "/cache/copies/1/app"}))
+    child = dispatched(apart)
+    assert (child.request.workspace, child.job.workspace) == ("/cache/copies/1/app", parent.job.workspace)
