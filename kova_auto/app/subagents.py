@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,8 +12,8 @@ from pathlib import Path
 from kova_auto.app.pinning import Pinning
 from kova_auto.core.children.waiting import running
 from kova_auto.core.dispatching import Dispatch, child_of
-from kova_auto.core.errors import ConfigError, IllegalEventError, ToolFailedError, UnknownRunError
-from kova_auto.core.event import StopRequested
+from kova_auto.core.errors import ConfigError, IllegalEventError, KovaError, ToolFailedError, UnknownRunError
+from kova_auto.core.event import RunRequested, StopRequested
 from kova_auto.core.ids import RunId
 from kova_auto.core.job import Job, Outcome
 from kova_auto.core.nursery import Task
@@ -122,9 +123,20 @@ class Children:
             )
             raise ToolFailedError(message)
         opening = child_of(parent, await self._dispatch(task, agent, parent, scene), self.clock.now())
-        state, _ = await self.journal.open(opening)
+        state = await self._opened(opening)
         self.bells.work()
         return state.run_id
+
+    async def _opened(self, opening: RunRequested) -> RunState:
+        """Open a run; whoever is cut off meanwhile goes on once it is there, so that nobody overlooks it."""
+        writing = asyncio.create_task(self.journal.open(opening))
+        try:
+            state, _ = await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            with suppress(KovaError):
+                await writing
+            raise
+        return state
 
     async def _dispatch(self, task: Task, agent: Subagent, parent: RunState, scene: Scene) -> Dispatch:
         model = task.model or agent.model
