@@ -7,14 +7,19 @@ from pathlib import Path
 import pytest
 
 from kova_auto.core.approval.levels import Ruling
+from kova_auto.core.errors import ToolFailedError
 from kova_auto.core.event import ModelCallStarted
 from kova_auto.core.ids import CallId
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
+from kova_auto.core.nursery import Task
 from kova_auto.core.run import RunState
 from kova_auto.engine.dispatch import Advanced
+from kova_auto.engine.scene import scene_of
+from kova_auto.tools.subagents import DispatchTool
 from tests.app.families import FIRST, RUN, asked, call, child, driven, leads, played, state_of, task, text_of, turn
 from tests.app.houses import Home
+from tests.support import a_job, a_request
 
 WAITS = turn("", call("TaskWait", timeout_s=600))
 DONE = turn("Done.")
@@ -169,3 +174,42 @@ async def test_a_child_that_writes_outside_gets_its_parents_verdict_and_limit(ho
     assert below.finished
     assert (parent.finished.outcome, parent.finished.reason) == (below.finished.outcome, below.finished.reason)
     assert not (home.path / "outside.txt").exists()
+
+
+SHORT = "---\nname: short\ndescription: Looks briefly.\ntools: Read\nmaxTurns: 2\n---\n\nLook.\n"
+
+
+async def test_a_child_that_has_used_its_replies_is_cut_short_and_reports_what_it_has(home: Home) -> None:
+    place = home.path / ".kova" / "subagents"
+    place.mkdir(parents=True)
+    (place / "short.md").write_text(SHORT)
+    looks = [turn(f"look {number}", call("read", file_path=f"{number}.txt")) for number in range(9)]
+    leads(home, played([turn("", task("short")), WAITS, DONE], child(*looks, agent="short")), allow='"short"')
+    async with home.house() as house:
+        state = await driven(house, home)
+        ended = await state_of(house, FIRST)
+
+    assert ended.finished
+    assert (ended.finished.outcome, len(ended.replies)) == (Outcome.BUDGET_EXCEEDED, 2)
+    assert ended.hurried
+    text = text_of(state, "2.1")
+    assert text.startswith(f"[{FIRST} short: truncated]\nlimits.iterations = 2 is reached")
+    assert text.endswith("look 1")
+    assert state.finished
+    assert state.finished.outcome is Outcome.DONE
+
+
+async def test_a_model_that_is_none_is_not_dispatched(home: Home) -> None:
+    job = home.job("lead", 'model = "openrouter/some-model"\nagents.allow = ["explorer"]\n', script=None)
+    async with home.house() as house:
+        tool = house.tooling.toolbox._tools["Task"]
+        assert isinstance(tool, DispatchTool)
+        parent, _ = await house.store.journal.open(
+            a_request(
+                RUN, job=a_job("lead", path=str(job), workspace=str(home.workspace), agents={"allow": ["explorer"]})
+            )
+        )
+        scene = scene_of(parent, house.engine._world, CallId("1.1"))
+        with pytest.raises(ToolFailedError, match="the model 'nowhere/at-all' cannot be asked"):
+            await tool._nursery.dispatch(Task("explorer", "look", model="nowhere/at-all"), scene)
+        assert list(await house.store.views.descendants(RUN)) == []
