@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -204,9 +205,14 @@ class LocalControl(LocalAnswers):
         return run_row(state)
 
     async def cancel(self, run_id: RunId, by: str, reason: str) -> RunRow:
-        """Ask a run to end."""
+        """Ask a run to end, and its subagents: it could not ask them itself where they have every slot."""
         event = StopRequested(at=self.clock.now(), outcome=Outcome.CANCELLED, reason=reason, by=by)
-        return run_row(await self._append(run_id, event))
+        row = run_row(await self._append(run_id, event))
+        for child in await self.family(run_id):
+            if not child.finished_at:
+                with suppress(IllegalEventError):  # It has just ended, or is ending.
+                    await self._append(child.run_id, event)
+        return row
 
     async def retry(self, run_id: RunId, by: str) -> RunRow:
         """Begin a further attempt of a finished run.

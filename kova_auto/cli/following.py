@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kova_auto.app.control import Answers, Placed
     from kova_auto.cli.account import Account
     from kova_auto.core.call_state import CallState
+    from kova_auto.core.event import Event
     from kova_auto.core.run import RunState
 
 Batch = tuple["Account", Sequence["Placed"]]
@@ -54,6 +55,11 @@ class Following:
     def children(self) -> list[RunState]:
         """Return the subagents that have begun, oldest first."""
         return [account.state for account in self.others.values() if account.has_begun]
+
+    @property
+    def facts(self) -> list[list[Event]]:
+        """Return the facts of each subagent that has begun."""
+        return [account.events for account in self.others.values() if account.has_begun]
 
     @property
     def family(self) -> list[RunState]:

@@ -45,11 +45,13 @@ to standard output and the rest to standard error, so that kova-auto run JOB > r
 
 With --json each fact of the run is one line, {"seq": its position, "event": {"kind": …, "at": …, …}}.
 
-With --attended the run's calls are judged at --level (ask, workspace-write, auto-edit or auto) in place of the job's
-automation level, and what needs a person is asked here: once, always, or no. Ctrl-C at such a question leaves the run
-waiting; kova-auto approvals answers it later.
+Its subagents are shown beneath their names; with --json they are not, and kova-auto runs tail RUN~CALL --json is.
 
-Ctrl-C once ends the run; twice leaves it as it is, and the next service goes on with it.
+With --attended the run's calls, and those of its subagents, are judged at --level (ask, workspace-write, auto-edit or
+auto) in place of the job's automation level, and what needs a person is asked here: once, always, or no. Ctrl-C at such
+a question leaves the run waiting; kova-auto approvals answers it later.
+
+Ctrl-C once ends the run and its subagents; twice leaves it as it is, and the next service goes on with it.
 
 Exit codes: 0 done, or nothing to report; 1 it failed; 2 the job file or the command line is wrong; 3 it is blocked or
 waits for a person; 130 interrupted.
@@ -194,7 +196,7 @@ async def _show_more(through: Through, wish: Wish, heard: Receiver | None) -> No
     if wish.record and account.state.finished:
         from kova_auto.app.recording import recorded
 
-        _write(wish.record, recorded(account.events))
+        _write(wish.record, recorded(account.events, through.following.facts))
         line(f'wrote {wish.record}: script = "{wish.record.name}" in the job plays this run again')
 
 

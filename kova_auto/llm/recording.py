@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import tomli_w
@@ -19,28 +19,42 @@ _SPECIAL: Final = re.compile(r"(?:\{(?=[{%#\r])|\r)[{\r]*[%#]?")
 _NULL: Final = "{{ none }}"  # TOML has no null
 
 
-def record(events: Sequence[Event]) -> str:
+def record(events: Sequence[Event], children: Sequence[Sequence[Event]] = ()) -> str:
     """Return a script of the replies of a run's last attempt.
 
     Args:
         events: The run's facts, oldest first, as they were journaled: secrets are taken out already.
+        children: Those of each of its subagents, and of theirs; one that was given no reply is left out.
     """
-    replies: list[ModelReplied] = []
-    described = "Recorded"
-    for event in events:
-        match event:
-            case RunRequested():
-                described = f"Recorded from run {event.run_id}, {event.model}"
-            case RunRetried():
-                replies = []
-            case ModelReplied():
-                replies.append(event)
-            case _:
-                pass
+    replies = _replies(events)
+    described = next((f"Recorded from run {one.run_id}, {one.model}" for one in _opening(events)), "Recorded")
+    said: dict[str, Any] = {"description": described, "turns": [_turn(reply) for reply in replies]}
+    if parts := [part for child in children for part in _part(child)]:
+        said["subagents"] = parts
     # A string over several lines loses its carriage returns. Texts name theirs; the name of a tool is no template.
-    is_plain = any("\n" in call.tool for reply in replies for call in reply.calls)
-    said = {"description": described, "turns": [_turn(reply) for reply in replies]}
+    everything = [*replies, *(reply for child in children for reply in _replies(child))]
+    is_plain = any("\n" in call.tool for reply in everything for call in reply.calls)
     return tomli_w.dumps(said, multiline_strings=not is_plain)
+
+
+def _opening(events: Sequence[Event]) -> Iterator[RunRequested]:
+    return (event for event in events if isinstance(event, RunRequested))
+
+
+def _replies(events: Sequence[Event]) -> list[ModelReplied]:
+    """Return the replies of the last attempt."""
+    begins = [number for number, event in enumerate(events) if isinstance(event, RunRetried)]
+    last = events[begins[-1] :] if begins else events
+    return [event for event in last if isinstance(event, ModelReplied)]
+
+
+def _part(events: Sequence[Event]) -> Iterator[dict[str, Any]]:
+    """Yield what is played for a subagent: it is known again by its task."""
+    replies = _replies(events)
+    for opening in _opening(events):
+        if opening.child_of and replies:
+            task = {"expect": [opening.job.prompt]} if opening.job.prompt else {}
+            yield {"agent": opening.child_of.agent, **task, "turns": [_turn(reply) for reply in replies]}
 
 
 def _turn(event: ModelReplied) -> dict[str, Any]:

@@ -90,6 +90,22 @@ async def test_the_first_ctrl_c_ends_the_run_and_its_subagents(home: Home, *, is
     assert [row.outcome for row in left] == [Outcome.DONE, Outcome.CANCELLED]
 
 
+async def test_ctrl_c_ends_a_family_at_once_whose_subagent_has_the_only_slot(home: Home) -> None:
+    home.settings("max_concurrent_runs = 1\n")
+    family(home, "sleep 20", f'automation = "full"\n{MAY.partition(chr(10))[2]}')
+    async with connection_to(home, is_remote=True) as (connection, house):
+        await connection.control.request(home.ask("fan"))
+        watcher = Watcher(connection, FAMILY)
+        seeing = asyncio.create_task(watcher.sees())
+        await watcher.notes.holds("bash command=sleep 20")
+        watcher.through.presses.press()
+        async with asyncio.timeout(10):
+            assert await seeing == 130
+        left = await house.store.views.descendants(FAMILY)
+
+    assert [row.outcome for row in left] == [Outcome.DONE, Outcome.CANCELLED]
+
+
 async def test_an_answer_for_a_subagent_lets_the_whole_family_go_on(home: Home) -> None:
     family(home)
     async with connection_to(home, is_remote=False) as (connection, _):

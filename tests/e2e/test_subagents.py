@@ -107,3 +107,45 @@ def test_a_list_shows_subagents_beneath_their_run_where_they_are_wanted(scene: S
         "",
         "fixer",
     ]
+
+
+def test_a_family_is_replayed_run_by_run(scene: Scene) -> None:
+    scene.run("run", str(ROOT / "jobs" / "survey.toml"))
+    for run in ("last", "last~1.1", "last~1.2"):
+        replayed = scene.run("runs", "replay", run)
+        assert (run, replayed.exit_code, "no difference" in replayed.stdout) == (run, 0, True)
+
+
+def test_a_family_that_was_recorded_is_played_again(scene: Scene) -> None:
+    job = scene.path / "again.toml"
+    script = scene.path / "again.script.toml"
+    first = scene.run("run", str(ROOT / "jobs" / "survey.toml"), "--record", str(script))
+    job.write_text(
+        f'prompt = "Again."\nworkspace = "{ROOT}"\nscript = "again.script.toml"\n'
+        '[agents]\nallow = ["explorer", "code-reviewer"]\n'
+    )
+    again = scene.run("run", str(job))
+    assert again.exit_code == 0
+    assert again.stdout.splitlines()[:1] == first.stdout.splitlines()[:1]
+    assert "· 2 subagents ·" in again.stderr
+
+
+def test_an_export_holds_the_family_in_each_form(scene: Scene) -> None:
+    scene.run("run", str(ROOT / "jobs" / "survey.toml"))
+    whole = json.loads(scene.run("runs", "export", "last").stdout)
+    assert [one["run"]["agent"] for one in whole["subagents"]] == ["explorer", "code-reviewer"]
+    transcript = scene.run("runs", "export", "last", "--format", "md").stdout
+    assert [line.endswith(("~1.1`", "~1.2`")) for line in transcript.splitlines() if line.startswith("# Run ")] == [
+        False,
+        True,
+        True,
+    ]
+    spans = scene.run("runs", "export", "last", "--format", "otlp").stdout
+    assert spans.count('"name": "invoke_agent ') == 3
+
+
+def test_a_run_that_is_followed_later_is_shown_with_its_subagents(scene: Scene) -> None:
+    scene.run("run", str(ROOT / "jobs" / "survey.toml"))
+    shown = scene.run("runs", "tail", "last").stderr
+    assert "  explorer 1.1 │ iteration 1" in shown
+    assert "explorer 1.1 (what it is) done: " in shown

@@ -27,6 +27,7 @@ from kova_auto.llm.recording import literal, record
 from kova_auto.llm.script import parse_script
 from kova_auto.llm.scripted import play
 from kova_auto.llm.templates import check_templates, fill, fill_text
+from tests.lineage import a_parent, its_child
 from tests.llm.chat_stream import PROMPT
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
@@ -165,3 +166,18 @@ def test_a_tool_whose_name_has_line_ends_keeps_them() -> None:
 @given(st.lists(REPLIES, min_size=1, max_size=3))
 def test_whatever_was_said_is_said_again(replies: Sequence[ModelReply]) -> None:
     assert again(*replies) == [said(reply) for reply in replies]
+
+
+def test_the_replies_of_subagents_are_found_again_by_their_task() -> None:
+    parent = a_parent()
+    child = its_child(parent).says(ModelReply(text="It is empty.", stop=StopReason.END))
+    script = parse_script(record(parent.events, [child.events]), "a.script.toml")
+    part = script.part("explorer", child.request.job.prompt)
+
+    assert [turn.text for turn in part.turns] == ["It is empty."]
+
+
+def test_a_subagent_that_was_given_no_reply_is_left_out_of_a_script() -> None:
+    parent = a_parent()
+
+    assert parse_script(record(parent.events, [its_child(parent).events]), "a.script.toml").subagents == ()
