@@ -141,7 +141,7 @@ def walked(request: RunRequested, draw: Draw) -> Family:
     family.open(request)
     asked = [*[DISPATCHES] * draw(st.integers(0, 3)), *draw(st.sampled_from([[], [WAITS]]))]
     reply = replied(1, says("", *asked, READS), when=request.at)
-    begun = [
+    begun: list[Event] = [
         RunAcquired(at=request.at, epoch=1, worker="one"),
         ContextAssembled(at=request.at, system="Be brief.", prompt=(TextPart(text="Look."),), tools=()),
         ModelCallStarted(at=request.at, iteration=1, model="test/model", request_hash="hash"),
