@@ -21,6 +21,7 @@ class ChildFinished(Fact):
         partial: A limit cut its work short, or made it hurry.
         usage: Of the child and of its own children.
         ran_s: How long it ran, seconds.
+        stretch_s: How much of that since it rested last.
         tainted_by: Untrusted text that it has read; empty where it has read none.
     """
 
@@ -34,6 +35,7 @@ class ChildFinished(Fact):
     iterations: int = 0
     usage: Usage = Usage()
     ran_s: float = 0.0
+    stretch_s: float = 0.0
     tainted_by: str = ""
 
 

@@ -111,10 +111,10 @@ def _timed(state: RunState, event: Event, *, finished: bool) -> tuple[datetime |
     """Return when the worker's last fact was, and the running time until then; what others write moves no clock."""
     if isinstance(event, ChildFinished) and state.last_at and not finished and _is_idle(state):
         # Whoever waits for its children runs on as long as they do, and rests with them; waking up now and then to
-        # look after them is no rest.
+        # look after them is no rest. What a child did before it rested may have been beside another.
         waited_s = max((event.at - state.last_at).total_seconds(), 0.0)
         with_it_s = state.children[event.call_id].since_s + event.ran_s
-        return event.at, max(state.ran_s + min(waited_s, event.ran_s), with_it_s)
+        return event.at, max(state.ran_s + min(waited_s, event.stretch_s), with_it_s)
     if finished or isinstance(event, _BY_OTHERS):
         return state.last_at, state.ran_s
     if isinstance(event, RunAcquired) or state.last_at is None:
@@ -201,6 +201,7 @@ def _acquired(state: RunState, event: RunAcquired) -> RunState:
         checking=None,
         started_at=started,
         deaths=deaths,
+        taken_s=state.ran_s,
     )
     return replace(taken, holds=state.holds or wants_workspace(state), awaited=None)
 

@@ -101,6 +101,7 @@ class RunState(NamedTuple):
         day_before_usd: What the job had cost on its day before all that is `charged`.
         deaths: Workers lost in a row without a call having been finished; one that was cut off is not.
         ran_s: Running time of this attempt, seconds; suspended and dead stretches do not count.
+        taken_s: How much of that was over when a worker took the run last.
         set_up_s: How much of that went by before its context was assembled; `limits.timeout` begins behind it.
         remembered: What people allowed for good in this run.
         tainted_by: The first untrusted text that the model has read; empty where there is none.
@@ -133,6 +134,7 @@ class RunState(NamedTuple):
     started_at: datetime | None = None
     last_at: datetime | None = None
     ran_s: float = 0.0
+    taken_s: float = 0.0
     set_up_s: float = 0.0
     context: ContextAssembled | None = None
     replies: tuple[ModelReplied, ...] = ()

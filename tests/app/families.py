@@ -108,7 +108,7 @@ class Slow:
     def __init__(self, house: House, name: str, clock: HandClock, seconds: float, then: Then | None = None) -> None:
         """Take the place of the tool of this name; `then` happens once the time is over."""
         self._then = then
-        self._tool, self._clock, self._seconds = house.tooling.toolbox._tools[name], clock, seconds
+        self._tool, self._clock, self.seconds = house.tooling.toolbox._tools[name], clock, seconds
         tool, self.used = self._tool, 0
         self.name, self.description, self.effect = tool.name, tool.description, tool.effect
         self.replay_safe, self.polling, self.arguments = tool.replay_safe, tool.polling, tool.arguments
@@ -119,7 +119,7 @@ class Slow:
 
     async def run(self, args: BaseModel, scene: Scene, verdict: Verdict) -> ToolRun:
         self.used += 1
-        self._clock.later(self._seconds)
+        self._clock.later(self.seconds)
         if self._then:
             await self._then()
         async for fact in self._tool.run(args, scene, verdict):

@@ -111,3 +111,46 @@ async def test_what_nobody_works_on_is_nobodys_time(home: Home) -> None:
     assert state.finished
     assert state.finished.outcome is Outcome.DONE, state.finished.reason
     assert running_s(state, clock.now()) < 60
+
+
+async def test_children_that_worked_beside_one_another_before_each_asked_are_not_counted_one_by_one(home: Home) -> None:
+    works = child(turn("", LOOKS), turn("", call("write", file_path="a.txt", content="a")), turn("written"))
+    more = '[approval]\nwhen_needed = "suspend"\non_timeout = "keep"\n[limits]\ntimeout = "10m"\n'
+    leads(home, played([turn("I send four.", *[task()] * 4), turn("So."), turn("It is written.")], works), more)
+    children = [child_run_id(RUN, CallId(f"1.{number}")) for number in range(1, 5)]
+    clock = HandClock()
+    async with home.house(clock) as house:
+        slow = Slow(house, "glob", clock, 0.0)
+        await asked(house, home)
+        assert await house.engine.advance(RUN) is Advanced.SUSPENDED
+        begun = clock.instant
+        for run_id in children:  # All of them worked in the same four minutes.
+            clock.instant, slow.seconds = begun, 240.0
+            assert await house.engine.advance(run_id) is Advanced.SUSPENDED
+        for run_id in children:
+            clock.later(5_000)
+            answer = ApprovalDecided(at=clock.now(), call_id=CallId("2.1"), decision=Decision.ONCE, by="ada")
+            await house.store.journal.append(await state_of(house, run_id), answer)
+            assert await house.engine.advance(run_id) is Advanced.DONE
+        assert await house.engine.advance(RUN) is Advanced.DONE
+        state = await state_of(house)
+
+    assert state.finished
+    assert state.finished.outcome is Outcome.DONE, state.finished.reason
+    assert 240 <= state.ran_s < 300
+
+
+async def test_children_that_worked_one_after_the_other_are(home: Home) -> None:
+    works = child(turn("", LOOKS), turn("found it"))
+    leads(home, played([turn("I send two.", task(), task()), turn("So."), turn("Found.")], works))
+    clock = HandClock()
+    async with home.house(clock) as house:
+        Slow(house, "glob", clock, 100.0)
+        await asked(house, home)
+        assert await house.engine.advance(RUN) is Advanced.SUSPENDED
+        for number in (1, 2):
+            assert await house.engine.advance(child_run_id(RUN, CallId(f"1.{number}"))) is Advanced.DONE
+        assert await house.engine.advance(RUN) is Advanced.DONE
+        state = await state_of(house)
+
+    assert 200 <= state.ran_s < 230

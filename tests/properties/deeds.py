@@ -147,6 +147,7 @@ def ended(child: ChildState, now: datetime, draw: Draw) -> ChildFinished:
         report="It is so.",
         usage=Usage(input_tokens=10, cost_usd=0.002),
         ran_s=3.0,
+        stretch_s=3.0,
     )
 
 

@@ -43,6 +43,7 @@ def told_parent(child: RunState, ended: RunFinished) -> ChildFinished | None:
         iterations=len(child.replies),
         usage=child.used_in_all,
         ran_s=child.ran_s,
+        stretch_s=child.ran_s - child.taken_s,
         tainted_by=child.tainted_by,
     )
 
