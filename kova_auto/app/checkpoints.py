@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from kova_auto.app.control import Applied, Undone
 from kova_auto.app.staging import Copies
+from kova_auto.core.errors import UnknownRunError
 from kova_auto.core.ports import Journal
 from kova_auto.core.run import RunState
 from kova_auto.tools import checkpoint
@@ -26,12 +28,21 @@ class RunCheckpoints:
         """Return a unified diff of everything the run wrote; where its own workspace is there, of all that changed."""
         if self.copies.has(state):
             return await self.copies.diff(state)
-        return await checkpoint.run_diff(state, self.journal.blob)
+        return await checkpoint.run_diff(state, self.journal.blob, await self._others(state))
 
     async def undo(self, state: RunState) -> Undone:
         """Restore every file, or none where one has changed since."""
-        done = await checkpoint.undo(self.roots, state, self.journal.blob)
+        done = await checkpoint.undo(self.roots, state, self.journal.blob, await self._others(state))
         return Undone(restored=done.restored, refused=tuple(one.why for one in done.refused))
+
+    async def _others(self, state: RunState) -> list[RunState]:
+        """Return the subagents of a run that were opened, and theirs."""
+        found: list[RunState] = []
+        for child in state.children.values():
+            with suppress(UnknownRunError):
+                opened = await self.journal.load(child.run_id)
+                found += [opened, *await self._others(opened)]
+        return found
 
     async def apply(self, state: RunState, *, control: bool, check: bool) -> Applied:
         """Bring what the run changed in its own workspace into the real one, all of it or nothing."""

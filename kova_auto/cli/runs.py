@@ -71,12 +71,12 @@ waiting for a person is apart. The loop of a subagent stands in the call that di
 With --json: {", ".join(LoopView.model_fields)}.
 """
 _DIFF = """\
-Show what a run wrote, as a unified diff.
+Show what a run and its subagents wrote, as a unified diff.
 
 Of a run in a copy or worktree: all that differs from what it began with, what its commands did included.
 """
 _UNDO = """\
-Take back what a run wrote.
+Take back what a run and its subagents wrote.
 
 The journal kept the contents. Where a file has changed since, nothing is touched: those files are listed, and the exit
 code is 1.

@@ -6,13 +6,13 @@ A write of which nobody knows whether it happened (its call was cut off) is told
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kova_auto.core.errors import JournalError, ToolFailedError
 from kova_auto.core.ids import BlobHash
 from kova_auto.core.message import FileChange
-from kova_auto.core.run import RunState
+from kova_auto.core.run import CallState, RunState
 from kova_auto.tools.difference import difference
 from kova_auto.tools.files import existing, remove_file, replace_file
 from kova_auto.tools.roots import Ground, Roots, Target
@@ -44,32 +44,41 @@ class Undone:
     refused: tuple[Refused, ...] = ()
 
 
-def written(state: RunState) -> tuple[Written, ...]:
-    """Return what a run's calls wrote, oldest first, whichever attempt they were of."""
-    found: list[Written] = []
-    for call in state.calls.values():
+Others = Sequence[RunState]
+"""The subagents of a run, and theirs."""
+
+
+def written(state: RunState, others: Others = ()) -> tuple[Written, ...]:
+    """Return what the calls of a run and its subagents wrote, oldest first, whichever attempt they were of."""
+    if not others:
+        return tuple(_by_call(state.calls.values()))
+    calls = [call for one in (state, *others) for call in one.calls.values() if call.started]
+    return tuple(_by_call(sorted(calls, key=lambda call: call.started.at if call.started else state.request.at)))
+
+
+def _by_call(calls: Iterable[CallState]) -> Iterator[Written]:
+    for call in calls:
         if call.result and call.result.changes:
-            found += (Written(change, certain=True) for change in call.result.changes)
+            yield from (Written(change, certain=True) for change in call.result.changes)
         else:
-            found += (Written(plan.change, certain=False) for plan in call.planned)
-    return tuple(found)
+            yield from (Written(plan.change, certain=False) for plan in call.planned)
 
 
-def by_path(state: RunState) -> dict[str, list[Written]]:
-    """Return what a run wrote, by the files' absolute paths, in the order in which they were first written."""
+def by_path(state: RunState, others: Others = ()) -> dict[str, list[Written]]:
+    """Return what was written, by the files' absolute paths, in the order in which they were first written."""
     found: dict[str, list[Written]] = {}
-    for one in written(state):
+    for one in written(state, others):
         found.setdefault(one.change.path, []).append(one)
     return found
 
 
-async def run_diff(state: RunState, blob: BlobReader) -> str:
-    """Return a unified diff of everything that a run wrote; empty where that is nothing.
+async def run_diff(state: RunState, blob: BlobReader, others: Others = ()) -> str:
+    """Return a unified diff of everything that a run and its subagents wrote; empty where that is nothing.
 
     Several writes of one file are shown as one, unless somebody else changed the file in between.
     """
     shown: list[str] = []
-    for path, changes in by_path(state).items():
+    for path, changes in by_path(state, others).items():
         name = path.removeprefix(state.request.workspace.rstrip("/") + "/")
         for before, after in _stretches([one.change for one in changes if one.certain]):
             try:
@@ -105,22 +114,22 @@ class _Step:
     mode: int | None
 
 
-async def undo(roots: Roots, state: RunState, blob: BlobReader) -> Undone:
-    """Restore every file that a run wrote, or none where one has changed since. Calling twice is safe.
+async def undo(roots: Roots, state: RunState, blob: BlobReader, others: Others = ()) -> Undone:
+    """Restore every file that a run and its subagents wrote, or none where one has changed since; safe to call twice.
 
     Files that the run made are removed; directories stay.
     """
     try:
-        return await _undo(roots, state, blob)
+        return await _undo(roots, state, blob, others)
     finally:
         roots.release(state.run_id)
 
 
-async def _undo(roots: Roots, state: RunState, blob: BlobReader) -> Undone:
+async def _undo(roots: Roots, state: RunState, blob: BlobReader, others: Others) -> Undone:
     ground = Ground.of_run(state)
     todo: list[tuple[_Step, bytes | None]] = []
     refused: list[Refused] = []
-    for path, changes in by_path(state).items():
+    for path, changes in by_path(state, others).items():
         try:
             step = await asyncio.to_thread(_planned, roots, ground, path, changes)
             if step.now != step.wanted:

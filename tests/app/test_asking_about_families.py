@@ -19,6 +19,28 @@ from tests.app.houses import Home
 from tests.cli.families import FAMILY, family
 from tests.support import at
 
+WRITES = 'automation = "workspace-write"\n[agents]\nallow = ["fixer"]\n'
+DISPATCHES_A_WRITER = """
+[[turns]]
+calls = [{ tool = "Task", args = { agent = "fixer", task = "Write both." } }, { tool = "TaskWait" }]
+[[turns]]
+calls = [{ tool = "read", args = { file_path = "a" } }]
+[[turns]]
+calls = [{ tool = "write", args = { file_path = "a", content = "of the run\\n" } }]
+[[turns]]
+text = "Written."
+[[subagents]]
+agent = "fixer"
+[[subagents.turns]]
+calls = [{ tool = "read", args = { file_path = "a" } }]
+[[subagents.turns]]
+calls = [
+  { tool = "write", args = { file_path = "a", content = "of the subagent\\n" } },
+  { tool = "write", args = { file_path = "b", content = "of the subagent\\n" } },
+]
+[[subagents.turns]]
+text = "Written."
+"""
 CHILD = RunId(f"{FAMILY}~1.2")
 
 
@@ -86,3 +108,22 @@ async def test_what_a_subagent_changed_is_settled_with_its_root(house: House) ->
         await house.control.apply(RunId(f"{FAMILY}~1.1"), "ada", control=False, check=True)
     with pytest.raises(IllegalEventError, match="is settled with that run's changes"):
         await house.control.discard(RunId(f"{FAMILY}~1.1"), "ada")
+
+
+async def test_what_subagents_wrote_is_shown_and_taken_back_with_their_run(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.job("fan", WRITES, DISPATCHES_A_WRITER)
+    (home.workspace / "a").write_text("old\n")
+    async with home.house() as house:
+        await house.control.request(home.ask("fan"))
+        assert await drive_one(house, FAMILY, asyncio.Event()) is Advanced.DONE
+        assert (home.workspace / "a").read_text() == "of the run\n"
+        shown = await house.control.diff(FAMILY)
+        undone = await house.control.undo(FAMILY)
+
+    assert "-old" in shown.splitlines()
+    assert "+of the run" in shown.splitlines()
+    assert "+of the subagent" in shown.splitlines()
+    assert sorted(Path(path).name for path in undone.restored) == ["a", "b"]
+    assert (home.workspace / "a").read_text() == "old\n"
+    assert not (home.workspace / "b").exists()

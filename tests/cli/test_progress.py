@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from kova_auto.cli.doing import doing
 from kova_auto.cli.ink import Ink
 from kova_auto.cli.progress import progress, summary
-from kova_auto.core.approval.levels import Decision
+from kova_auto.core.approval.levels import Decision, Ruling
 from kova_auto.core.event import ContextCompacted, RunAcquired, StopRequested
 from kova_auto.core.job import Outcome
 from kova_auto.core.pin import ModelPin
 from kova_auto.core.price import FREE
 from kova_auto.core.run import apply
+from tests.lineage import a_parent, ends, its_child
 from tests.story import Story
 from tests.support import a_job, a_request, at, call, says
 
@@ -210,3 +212,60 @@ def test_a_further_attempt_says_when_it_begins_and_because_of_what() -> None:
     assert doing(story.state, at("07:00:00")) == "begins attempt 2 in 30 s"
     assert doing(story.state, at("07:00:30")) == ""
     assert lines(Story().ends(Outcome.FAILED).again())[-1] == "attempt 2, asked for by ada"
+
+
+def test_a_call_that_waits_for_subagents_says_for_whom() -> None:
+    parent = a_parent("reading", "counting").says(says("", call("TaskWait"))).rules("2.1", Ruling.ALLOW)
+
+    assert lines(parent, last=1)[-1] == "    waits for 2 subagents: explorer (reading), explorer (counting)"
+
+
+def test_a_run_that_would_end_and_has_subagents_at_work_says_so() -> None:
+    parent = a_parent().says(says("That is all."))
+
+    assert lines(parent, last=1)[1:] == ["  waits for 1 subagent: explorer (reading)"]
+
+
+def test_a_run_that_waited_for_subagents_is_not_said_to_be_taken_up_again() -> None:
+    parent = a_parent()
+    ends(parent, its_child(parent), answer="Empty.")
+    parent.events.append(RunAcquired(at=parent.later(), epoch=2, worker="one"))
+
+    assert lines(parent, last=1) == []
+
+
+def test_the_end_of_a_subagent_says_how_it_ended_and_why() -> None:
+    parent = a_parent("reading", "counting")
+    ends(parent, its_child(parent, "1.1").says(says("Empty.")), answer="Empty.")
+    ends(parent, its_child(parent, "1.2", "counting"), Outcome.TIMED_OUT, reason="the time is over")
+
+    good, bad = lines(parent, last=2)
+    assert good.startswith("explorer 1.1 (reading) done: Empty. · ")
+    assert " · 1 iteration · " in good
+    assert bad.startswith("explorer 1.2 (counting) timed out: the time is over · ")
+
+
+def test_what_a_run_does_that_waits_for_subagents_is_what_they_do() -> None:
+    parent = a_parent().says(says("That is all."))
+    child = its_child(parent).says(says("", call("read", file_path="a"))).starts("1.1")
+    now = child.events[-1].at + timedelta(seconds=3)
+
+    assert (
+        doing(parent.state, now, [child.state]) == "waits for 1 subagent: explorer (reading) · read file_path=a · 3 s"
+    )
+
+
+def test_a_run_whose_subagent_waits_for_a_person_says_that_a_person_is_waited_for() -> None:
+    parent = a_parent().says(says("That is all."))
+    child = its_child(parent).says(says("", call("write"))).waits("1.1")
+
+    assert doing(parent.state, at("06:10:00"), [child.state]).endswith("explorer (reading) · waits for a person")
+
+
+def test_the_last_line_counts_the_subagents() -> None:
+    parent = a_parent("reading", "counting")
+    for number, title in enumerate(("reading", "counting"), 1):
+        ends(parent, its_child(parent, f"1.{number}", title))
+    (line,) = summary(parent.ends().state, Ink())
+
+    assert " · 2 calls · 2 subagents · " in line
