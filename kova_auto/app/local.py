@@ -15,6 +15,7 @@ from kova_auto.app.annals import annals
 from kova_auto.app.asked import Asked, asked
 from kova_auto.app.control import Annals, Applied, Content, Placed, RunAsk, Said, Status, Told, Undone
 from kova_auto.app.deciding import decided
+from kova_auto.app.naming import run_named
 from kova_auto.app.past import Past
 from kova_auto.app.post import Post
 from kova_auto.core.backfill import Backfill, Backfills
@@ -22,7 +23,7 @@ from kova_auto.core.consent import Standing
 from kova_auto.core.day import day_is_spent, say_spent
 from kova_auto.core.delivery.health import Health
 from kova_auto.core.delivery.story import Story
-from kova_auto.core.errors import ConfigError, IllegalEventError, UnknownRunError
+from kova_auto.core.errors import ConfigError, IllegalEventError
 from kova_auto.core.event import (
     ChangesSettled,
     DeliveryRequeued,
@@ -47,7 +48,6 @@ from kova_auto.core.view import DeliveryRow, RunRow, run_row
 from kova_auto.engine.bells import Bells, Ear, heard
 
 LONGEST_WAIT_S = 30.0
-LAST = "last"
 _LISTED = 1000
 
 
@@ -89,17 +89,7 @@ class LocalAnswers:
         Raises:
             UnknownRunError: There is none, or more than one.
         """
-        first, dispatched, rest = text.partition(DISPATCHED)
-        wanted = text
-        if first == LAST:
-            newest = await self.views.runs(limit=1)
-            wanted = f"{newest[0].run_id}{dispatched}{rest}" if newest else text
-        ids = [run_id for run_id in (RunId(wanted),) if await self.views.run(run_id)]
-        ids = ids or list(await self.views.matching(wanted))
-        exact = [run_id for run_id in ids if not any(run_id.startswith(f"{other}{DISPATCHED}") for other in ids)]
-        if len(exact) != 1:
-            raise UnknownRunError(_none_or_many(text, exact))
-        return run_row(await self.journal.load(exact[0]))
+        return run_row(await self.journal.load(await run_named(text, self.views)))
 
     async def family(self, run_id: RunId) -> tuple[RunRow, ...]:
         """Return the runs that one has dispatched, itself or through others, oldest first."""
@@ -394,10 +384,3 @@ def _wants_text(event: Event) -> None:
     except PydanticSerializationError as exc:
         message = "wanted text in UTF-8, found half a character, or a byte that is none"
         raise ConfigError(message, hint="leave it out") from exc
-
-
-def _none_or_many(text: str, ids: list[RunId]) -> str:
-    if not ids:
-        return "no run has been made yet" if text == LAST else f"no run's id begins with {text!r}"
-    shown = ", ".join(ids[:5])
-    return f"{text!r} is the beginning of {len(ids)} runs' ids: {shown}"
