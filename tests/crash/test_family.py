@@ -221,3 +221,12 @@ async def test_a_family_that_is_killed_on_postgresql(
 ) -> None:
     place, kills = FamilyPlace(tmp_path / "killed", database=postgres.new_database()), _points(seed)
     check(place, await _lives(zygote, place, kills), deaths=len(kills))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+async def test_a_service_that_is_killed_on_postgresql(
+    zygote: Zygote, tmp_path: Path, postgres: PostgresServer, seed: int
+) -> None:
+    place, kills = FamilyPlace(tmp_path / "served", database=postgres.new_database()), _points(seed)
+    check(place, await _lives(zygote, place, kills, serves=True, slots=1 + seed % 3), deaths=len(kills))
