@@ -115,6 +115,10 @@ class Children:
     async def dispatch(self, task: Task, scene: Scene) -> RunId:
         """Open the run of a child."""
         agent, parent = await self.known(task.agent, scene), await self.journal.load(scene.run_id)
+        asking = parent.calls.get(scene.call_id)
+        if parent.finished or (asking and asking.result):
+            message = f"another worker has settled call {scene.call_id} meanwhile; nobody is dispatched"
+            raise ToolFailedError(message)
         others = [child for child in running(parent) if child.call_id != scene.call_id]
         if len(others) >= self.bounds.max_concurrent:
             message = (

@@ -11,15 +11,21 @@ import pytest
 
 from kova_auto.app.house import House
 from kova_auto.app.subagents import Children
-from kova_auto.core.event import RunRequested, StopRequested
-from kova_auto.core.ids import RunId
+from kova_auto.core.errors import ToolFailedError
+from kova_auto.core.event import CallFinished, RunRequested, StopRequested
+from kova_auto.core.ids import CallId, RunId
 from kova_auto.core.job import Outcome
+from kova_auto.core.message import ResultStatus, told
+from kova_auto.core.nursery import Task
 from kova_auto.core.ports import Journal
 from kova_auto.core.run import RunState
 from kova_auto.engine.dispatch import Advanced
+from kova_auto.engine.scene import scene_of
 from kova_auto.tools.subagents import DispatchTool
 from tests.app.families import FIRST, RUN, asked, call, child, leads, played, state_of, task, turn
 from tests.app.houses import Home
+
+CALL = CallId("1.1")
 
 
 @pytest.fixture
@@ -75,3 +81,21 @@ async def test_a_run_that_is_ended_while_it_dispatches_ends_what_it_has_dispatch
     assert below.finished
     assert (parent.finished.outcome, below.finished.outcome) == (Outcome.CANCELLED, Outcome.CANCELLED)
     assert [one.run_id for one in parent.children.values()] == [FIRST]
+
+
+async def test_a_worker_that_was_given_up_for_dead_dispatches_nobody_any_more(home: Home) -> None:
+    leads(home, played([turn("I send one.", task()), turn("So.")], child(turn("never"))))
+    async with home.house() as house:
+        await asked(house, home)
+        late = made_late(house)
+        driving = asyncio.create_task(house.engine.advance(RUN))
+        await late.begun.wait()
+        before = await state_of(house)
+        unknown = CallFinished(at=house.clock.now(), call_id=CALL, result=told(ResultStatus.UNKNOWN, "it was cut off"))
+        await house.store.journal.append(before, unknown)
+        tool = house.tooling.toolbox._tools["Task"]
+        assert isinstance(tool, DispatchTool)
+        with pytest.raises(ToolFailedError, match="another worker has settled call"):
+            await tool._nursery.dispatch(Task("fixer", "mend it"), scene_of(before, house.engine._world, CALL))
+        driving.cancel()
+        await asyncio.gather(driving, return_exceptions=True)
