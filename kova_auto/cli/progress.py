@@ -164,6 +164,8 @@ def _opened(event: RunRequested, ink: Ink) -> str:
         ink(SCRIPTED, YELLOW) if event.scripted else " → ".join(pin.label for pin in event.pins) or event.model,
         f"in {one_line(event.job.workspace, _LONGEST)}",
     ]
+    if by := event.child_of:
+        facts.insert(0, f"subagent {spell_child(by.agent, by.title)}")
     if event.staged:
         facts.append(ink("staged: writes go to a copy, nothing is delivered", YELLOW))
     return f"run {ink(event.run_id, bold=True)}  {' · '.join(facts)}"

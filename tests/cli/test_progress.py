@@ -269,3 +269,9 @@ def test_the_last_line_counts_the_subagents() -> None:
     (line,) = summary(parent.ends().state, Ink())
 
     assert " · 2 calls · 2 subagents · " in line
+
+
+def test_a_subagent_that_is_followed_by_itself_says_what_it_is() -> None:
+    child = its_child(a_parent())
+
+    assert lines(child)[0].startswith(f"run {child.run_id}  subagent explorer (reading) · agent · ")
