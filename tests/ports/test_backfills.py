@@ -11,7 +11,6 @@ from kova_auto.core.backfill import Backfill, Backfills, BackfillStatus
 from kova_auto.core.ids import JobName, RunId
 from kova_auto.store.store import open_store
 from tests.doubles.backfills import MemoryBackfills
-from tests.postgres import PostgresServer
 from tests.scheduling.test_filling import item
 
 NIGHTLY = JobName("nightly")
@@ -24,8 +23,7 @@ async def backfills(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIter
         return
     place = str(tmp_path / "journal.db")
     if request.param == "postgresql":
-        server: PostgresServer = request.getfixturevalue("postgres")
-        place = server.new_database()
+        place = request.getfixturevalue("on_postgresql")
     store = open_store(place, create=True)
     yield store.backfills
     await store.close()

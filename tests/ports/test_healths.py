@@ -18,7 +18,6 @@ from kova_auto.core.ports import Views
 from kova_auto.store.store import open_store
 from tests.doubles.healths import MemoryHealths
 from tests.doubles.journal import MemoryJournal
-from tests.postgres import PostgresServer
 from tests.support import at
 
 NOW = at("06:00:00")
@@ -55,8 +54,7 @@ async def kept(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
         return
     place = str(tmp_path / "journal.db")
     if request.param == "postgresql":
-        server: PostgresServer = request.getfixturevalue("postgres")
-        place = server.new_database()
+        place = request.getfixturevalue("on_postgresql")
     store = open_store(place, create=True)
     yield Kept(store.healths, store.views)
     await store.close()

@@ -16,7 +16,6 @@ from kova_auto.core.ledger import Ledger, Occurrence, OccurrenceStatus
 from kova_auto.store.store import open_store
 from tests.doubles.hooks import MemoryHooks
 from tests.doubles.journal import MemoryJournal
-from tests.postgres import PostgresServer
 from tests.support import at
 
 TICK = timedelta(microseconds=1)
@@ -38,8 +37,7 @@ async def kit(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[K
         return
     place = str(tmp_path / "journal.db")
     if request.param == "postgresql":
-        server: PostgresServer = request.getfixturevalue("postgres")
-        place = server.new_database()
+        place = request.getfixturevalue("on_postgresql")
     store = open_store(place, create=True)
     yield Kit(store.hooks, store.ledger)
     await store.close()
