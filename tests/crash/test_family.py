@@ -20,10 +20,9 @@ from kova_auto.core.ids import CallId
 from kova_auto.core.message import ResultStatus
 from kova_auto.core.run import RunState, fold
 from kova_auto.delivery.receiver import Receiver
-from tests.crash.test_kill import SECRET, Place, Zygote, zygote
+from tests.crash.test_kill import SECRET, Place
+from tests.crash.zygote import Zygote
 from tests.postgres import PostgresServer
-
-__all__ = ["zygote"]
 
 CHILDREN = ("a", "b", "c", "d")
 POINTS = 150

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import random
 import signal
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +19,7 @@ from kova_auto.core.event import Event, load
 from kova_auto.core.message import ResultStatus
 from kova_auto.core.run import RunState, fold
 from kova_auto.delivery.receiver import Receiver
+from tests.crash.zygote import Zygote
 from tests.postgres import PostgresServer
 
 SECRET = spell_secret(bytes(range(32)))
@@ -69,33 +66,6 @@ args = { items = [{ subject = "rest", status = "completed" }] }
 [[turns]]
 text = "Done."
 """
-
-
-@dataclass
-class Zygote:
-    """Fork victims."""
-
-    process: subprocess.Popen[str]
-
-    def run(self, order: dict[str, object]) -> int:
-        """Return the wait status of one victim."""
-        if self.process.stdin is None or self.process.stdout is None:
-            raise AssertionError
-        self.process.stdin.write(json.dumps(order) + "\n")
-        self.process.stdin.flush()
-        return int(self.process.stdout.readline())
-
-
-@pytest.fixture(scope="module")
-def zygote() -> Iterator[Zygote]:
-    argv = [sys.executable, "-m", "tests.crash.victim"]
-    process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    yield Zygote(process)
-    if process.stdin:
-        process.stdin.close()
-    process.wait(timeout=10)
-    if process.stdout:
-        process.stdout.close()
 
 
 @dataclass

@@ -10,9 +10,8 @@ import pytest
 from kova_auto.core.event import CallFinished, CallStarted, Event, RunAcquired
 from kova_auto.core.ids import CallId
 from kova_auto.core.message import ResultStatus
-from tests.crash.test_kill import Place, Zygote, _lives, zygote
-
-__all__ = ["zygote"]
+from tests.crash.test_kill import Place, _lives
+from tests.crash.zygote import Zygote
 
 SCRIPT = """
 [[turns]]

@@ -13,9 +13,8 @@ import pytest
 from kova_auto.core.message import ResultStatus
 from kova_auto.core.run import RunState
 from tests.app.mcp_homes import DB, FULL, a_script, configure, echo, runs
-from tests.crash.test_kill import Place, Zygote, _lives, zygote
-
-__all__ = ["zygote"]
+from tests.crash.test_kill import Place, _lives
+from tests.crash.zygote import Zygote
 
 CALLED = "echo"
 SCRIPT = a_script(

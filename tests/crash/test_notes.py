@@ -8,9 +8,8 @@ import pytest
 
 from kova_auto.core.message import ResultStatus
 from kova_auto.core.run import RunState
-from tests.crash.test_kill import Place, Zygote, _lives, zygote
-
-__all__ = ["zygote"]
+from tests.crash.test_kill import Place, _lives
+from tests.crash.zygote import Zygote
 
 SCRIPT = """
 [[turns]]
