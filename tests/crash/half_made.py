@@ -1,4 +1,4 @@
-"""Make a run's own workspace in processes that kill themselves at one thing after the other that they do to files.
+"""Make a run's own workspace in processes that kill themselves at every n-th thing that they do to files.
 
 Writes one line of JSON for each kill: what is wrong with what the next try made, empty where nothing is.
 """
@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 from kova_auto.app.staging import Copies
@@ -72,12 +73,10 @@ def wrong(copies: Copies, state: RunState, repository: Path) -> str:
     return f"left {branches} {trees} {left}" if branches or trees or left else ""
 
 
-def main(base: Path, repository: Path, isolation: str) -> None:
+def main(base: Path, repository: Path, isolation: str, every: int) -> None:
     copies = Copies(base / "cache")
     state = a_run(copies, repository, isolation)
-    kill_at = 0
-    while True:
-        kill_at += 1
+    for kill_at in count(1, every):
 
         def die(at: int = kill_at) -> None:
             sys.addaudithook(dying(at, base / "cache"))
@@ -92,4 +91,4 @@ def main(base: Path, repository: Path, isolation: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])
+    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
