@@ -154,8 +154,8 @@ def _conclude(state: RunState, replies: tuple[ModelReplied, ...]) -> Finish | Ru
 
 def _ended(state: RunState, replies: tuple[ModelReplied, ...]) -> Finish | RunChecks | None:
     text = replies[-1].reply.text
-    if state.children and untold(state):
-        return None
+    if state.children and (untold(state) or state.iteration + 1 in state.asides):
+        return None  # It has been told of them, and has not answered, or is to be told.
     if state.mode is Mode.GOAL:
         end = goal_end(state)
         return held(state, end) if end and end.outcome is Outcome.DONE else end or _silent(replies)
