@@ -25,16 +25,16 @@ _NAME: Final = 40
 class Account:
     """Hold the facts of one run that have arrived so far."""
 
-    def __init__(self, screen: Screen, *, as_json: bool, depth: int = 0, above: str = "") -> None:
+    def __init__(self, screen: Screen, *, as_json: bool, above: Account | None = None) -> None:
         """Begin before the first fact.
 
         Args:
             screen: Where it is told.
             as_json: Show facts as JSON; those of subagents are not shown then: each has a journal of its own.
-            depth: How many runs are above this one.
-            above: The names of these, as far as they are shown.
+            above: Of the run that has dispatched this one, where that is shown too.
         """
-        self.screen, self._as_json, self.depth, self._above = screen, as_json, depth, above
+        self.screen, self._as_json, self._above = screen, as_json, above
+        self.depth: int = above.depth + 1 if above else 0
         self.events: list[Event] = []
         self.seq = 0
         self._state: RunState | None = None
@@ -54,14 +54,16 @@ class Account:
 
     @property
     def name(self) -> str:
-        """Return how a subagent is called beside its siblings; empty for a run that nobody dispatched."""
+        """Return how a subagent is called beneath those that are shown above it; empty for what stands by itself."""
         by = self._state.request.child_of if self._state else None
-        return f"{self._above}{one_line(by.agent, _NAME)} {by.call_id}" if by and self.depth else ""
+        if by is None or self._above is None:
+            return ""
+        above = f"{self._above.name} > " if self._above.name else ""
+        return f"{above}{one_line(by.agent, _NAME)} {by.call_id}"
 
     def beneath(self) -> Account:
         """Return the account of a run that this one has dispatched, before its first fact."""
-        above = f"{self.name} > " if self.name else ""
-        return Account(self.screen, as_json=self._as_json, depth=self.depth + 1, above=above)
+        return Account(self.screen, as_json=self._as_json, above=self)
 
     def take(self, facts: Sequence[Placed], *, is_shown: bool = True) -> None:
         """Take in further facts, in their order."""

@@ -9,9 +9,11 @@ from kova_auto.app.control import Placed
 from kova_auto.cli.account import Account
 from kova_auto.cli.screen import Screen
 from kova_auto.core.event import dump
+from kova_auto.core.ids import CallId, child_run_id
 from tests.cli.paper import Terminal, rows
+from tests.lineage import a_parent, its_child
 from tests.story import Story
-from tests.support import a_request, at, says
+from tests.support import a_request, at, call, says
 
 
 def placed(story: Story) -> list[Placed]:
@@ -95,3 +97,17 @@ def test_a_status_of_wide_characters_stays_on_its_row() -> None:
     terminal = Terminal()
     Screen(terminal, StringIO(), {}).status("日本語" * 100)
     assert len(terminal.getvalue()) < 80
+
+
+def test_what_a_subagent_of_a_subagent_does_stands_beneath_both_names() -> None:
+    notes = StringIO()
+    account = Account(Screen(StringIO(), notes, {}), as_json=False)
+    parent = a_parent()
+    above = its_child(parent)
+    below = Story(above.request.model_copy(update={"run_id": child_run_id(above.run_id, CallId("1.1"))}))
+    child = account.beneath()
+    grandchild = child.beneath()
+    child.take(placed(above), is_shown=False)
+    grandchild.take(placed(below.says(says("", call("look")))))
+
+    assert notes.getvalue().splitlines()[0].startswith("  explorer 1.1 > explorer 1.1 │ iteration 1")
