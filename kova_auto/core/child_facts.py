@@ -7,7 +7,7 @@ from typing import Literal
 from kova_auto.core.fact import Fact
 from kova_auto.core.ids import CallId, RunId
 from kova_auto.core.job import Outcome
-from kova_auto.core.message import Usage
+from kova_auto.core.message import FileChange, Usage
 
 
 class ChildFinished(Fact):
@@ -23,6 +23,7 @@ class ChildFinished(Fact):
         ran_s: How long it ran, seconds.
         stretch_s: How much of that since it rested last.
         tainted_by: Untrusted text that it has read; empty where it has read none.
+        changes: Of files, by it and its own children: each file once, as it was found and as it was left.
     """
 
     kind: Literal["child_finished"] = "child_finished"
@@ -37,6 +38,7 @@ class ChildFinished(Fact):
     ran_s: float = 0.0
     stretch_s: float = 0.0
     tainted_by: str = ""
+    changes: tuple[FileChange, ...] = ()
 
 
 class ChildrenStopped(Fact):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
+from kova_auto.core.call_state import CallState
 from kova_auto.core.child import ChildState
 from kova_auto.core.children.waiting import untold
 from kova_auto.core.event import ChildFinished, RunFinished
 from kova_auto.core.job import Outcome
+from kova_auto.core.message import FileChange
 from kova_auto.core.state import RunState
 
 REPORT_CHARS: Final = 12_000
@@ -45,7 +47,26 @@ def told_parent(child: RunState, ended: RunFinished) -> ChildFinished | None:
         ran_s=child.ran_s,
         stretch_s=child.ran_s - child.taken_s,
         tainted_by=child.tainted_by,
+        changes=changed_files(child, child.calls.values()),
     )
+
+
+def changed_files(state: RunState, calls: Collection[CallState]) -> tuple[FileChange, ...]:
+    """Return the files that calls of a run and its children have changed, each once, in the order of the first change.
+
+    Args:
+        state: Of the run.
+        calls: Those that count, with what they dispatched.
+    """
+    ids = {call.call.id for call in calls}
+    ended = [child.finished for child in state.children.values() if child.finished and child.call_id in ids]
+    mine = [(call.started.at, call.result.changes) for call in calls if call.result and call.started]
+    theirs = [(child.at, child.changes) for child in ended]
+    files: dict[str, FileChange] = {}
+    for _, changes in sorted((*mine, *theirs), key=lambda one: one[0]):
+        for change in changes:
+            files[change.path] = change.model_copy(update={"before": files.get(change.path, change).before})
+    return tuple(change for change in files.values() if change.before != change.after)
 
 
 def bounded(text: str, most: int = REPORT_CHARS) -> str:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from kova_auto.core.children.reports import changed_files
 from kova_auto.core.consent import Standing
 from kova_auto.core.delivery.alert import AlertState
 from kova_auto.core.delivery.notice import ApprovalNotice, Change, Denial, Notice, RunReport
@@ -80,7 +81,7 @@ def report_of(state: RunState) -> RunReport:
         reason=state.finished.reason,
         partial=state.finished.partial,
         pauses=state.finished.pauses,
-        changes=_changes(calls, PurePath(state.request.workspace)),
+        changes=_changes(state, calls),
         inputs=state.request.inputs,
     )
 
@@ -93,14 +94,10 @@ def _denial(call: CallState) -> Denial:
     return Denial(tool=call.call.tool, reason=call.result.text if call.result else "")
 
 
-def _changes(calls: list[CallState], workspace: PurePath) -> tuple[Change, ...]:
-    """Return each file once, as the run left it against what it found."""
-    files: dict[str, FileChange] = {}
-    for change in (change for call in calls if call.result for change in call.result.changes):
-        first = files.get(change.path, change)
-        files[change.path] = change.model_copy(update={"before": first.before})
-    kept = (change for change in files.values() if change.before != change.after)
-    return tuple(Change(path=_shown(change.path, workspace), what=_what(change)) for change in kept)
+def _changes(state: RunState, calls: list[CallState]) -> tuple[Change, ...]:
+    """Return each file once, as the run and its children left it against what was found."""
+    workspace = PurePath(state.request.workspace)
+    return tuple(Change(path=_shown(one.path, workspace), what=_what(one)) for one in changed_files(state, calls))
 
 
 def _what(change: FileChange) -> Literal["created", "modified", "deleted"]:

@@ -10,11 +10,17 @@ from kova_auto.core.approval.levels import Ruling
 from kova_auto.core.consent import Target
 from kova_auto.core.delivery.document import describe
 from kova_auto.core.delivery.notice import ApprovalNotice
-from kova_auto.core.delivery.report import LONGEST_ARGUMENTS, notice_of, request_of
+from kova_auto.core.delivery.report import LONGEST_ARGUMENTS, notice_of, report_of, request_of
+from kova_auto.core.event import CallFinished
 from kova_auto.core.ids import CallId, blob_hash
+from kova_auto.core.message import FileChange, ResultStatus
+from kova_auto.core.message import told as done
 from tests.core.facts import answered, asked, begun, judged, run_of
-from tests.lineage import a_parent, its_child
+from tests.lineage import a_parent, ends, its_child
+from tests.story import Story
 from tests.support import a_job, call, says
+
+OLD, NEW = blob_hash(b"old"), blob_hash(b"new")
 
 
 def told_of(*targets: Target, **args: JsonValue) -> ApprovalNotice:
@@ -54,3 +60,22 @@ def test_a_call_of_a_subagent_names_it_and_the_runs_above_it() -> None:
 
 def test_a_call_of_a_run_that_nobody_dispatched_names_no_subagent() -> None:
     assert [label for label, _ in describe(told_of(command="ls")).facts if label == "Subagent"] == []
+
+
+def test_files_that_a_subagent_changed_are_changes_of_the_run() -> None:
+    parent = a_parent()
+    child = its_child(parent).says(says("", call("write", file_path="a"), call("edit", file_path="b"))).starts("1.1")
+    made, edited = FileChange(path="/srv/app/a", before=None, after=OLD), FileChange(path="b", before=OLD, after=NEW)
+    wrote(child, "1.1", made)
+    wrote(child.starts("1.2"), "1.2", edited)
+    ends(parent, child, answer="Both are written.")
+    parent.says(says("", call("edit", file_path="b"))).starts("2.1")
+    wrote(parent, "2.1", FileChange(path="b", before=NEW, after=OLD))
+
+    found = report_of(parent.ends().state).changes
+    assert [(one.path, one.what) for one in found] == [("a", "created")]
+
+
+def wrote(story: Story, call_id: str, change: FileChange) -> None:
+    result = done(ResultStatus.OK, "written").model_copy(update={"changes": (change,)})
+    story.events.append(CallFinished(at=story.later(), call_id=CallId(call_id), result=result))
