@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -12,12 +13,16 @@ from kova_auto.app.control import RunAsk
 from kova_auto.app.driving import drive_one
 from kova_auto.app.family import kin_of
 from kova_auto.app.house import House
+from kova_auto.app.local import LocalAnswers
 from kova_auto.core.errors import IllegalEventError, UnknownRunError
 from kova_auto.core.ids import RunId
+from kova_auto.engine.bells import Bells
 from kova_auto.engine.dispatch import Advanced
 from tests.app.houses import Home
 from tests.cli.families import FAMILY, family
-from tests.support import at
+from tests.doubles.journal import MemoryJournal
+from tests.lineage import a_parent, its_child
+from tests.support import at, says
 
 WRITES = 'automation = "workspace-write"\n[agents]\nallow = ["fixer"]\n'
 DISPATCHES_A_WRITER = """
@@ -127,3 +132,19 @@ async def test_what_subagents_wrote_is_shown_and_taken_back_with_their_run(tmp_p
     assert sorted(Path(path).name for path in undone.restored) == ["a", "b"]
     assert (home.workspace / "a").read_text() == "old\n"
     assert not (home.workspace / "b").exists()
+
+
+async def test_the_sum_of_a_run_holds_what_its_subagents_have_used() -> None:
+    journal, parent = MemoryJournal(), a_parent()
+    child = its_child(parent).says(says("It is empty."))
+    for story in (parent, child):
+        state, _ = await journal.open(story.request)
+        for event in story.events[1:]:
+            state = await journal.append(state, event)
+    nothing = cast("Any", None)
+    answers = LocalAnswers(journal, journal, nothing, Bells(), nothing, nothing)
+
+    async def calls(run_id: RunId) -> int:
+        return (await answers.usage("run", "UTC", job=None, run_id=run_id, since=None)).total.calls
+
+    assert (await calls(parent.run_id), await calls(child.run_id)) == (2, 1)
