@@ -30,7 +30,7 @@ def scene(tmp_path: Path) -> Scene:
 @pytest.fixture
 def service(scene: Scene) -> Iterator[Program]:
     """Give a service that is ready; it is asked to stop, and must."""
-    program = scene.start_anew("serve")
+    program = scene.start("serve")
     program.says(READY)
     yield program
     program.signal(signal.SIGTERM)
@@ -106,7 +106,7 @@ def test_a_live_service_takes_answers_and_goes_on(scene: Scene, service: Program
 
 def test_a_schedule_runs_by_itself(scene: Scene) -> None:
     scene.scripted("tick", READS, 'allow_scripted = true\n[schedule]\nevery = "5s"\n')
-    program = scene.start_anew("serve")
+    program = scene.start("serve")
     assert "done" in program.says(r"run tick@\S+: done")
     program.signal(signal.SIGTERM)
     assert program.ends() == 0
@@ -153,7 +153,7 @@ def test_a_service_that_is_hurried_stops_at_once_and_says_so(scene: Scene) -> No
 
 def test_of_a_file_that_breaks_it_is_said_what_goes_on(scene: Scene) -> None:
     path = scene.job("weekly", 'prompt = "x"\nschedule.cron = "0 7 * * MON"\n')
-    program = scene.start_anew("serve")
+    program = scene.start("serve")
     program.says("job weekly is loaded")
     written = datetime.fromtimestamp(int(path.stat().st_mtime), UTC)
     path.write_text("prompt = 7\n")
