@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from kova_auto import __version__
 from kova_auto.app.bodies import Body, bodies_of
 from kova_auto.app.control import Answers, Placed
-from kova_auto.app.family import Kin, kin_of
+from kova_auto.app.family import Kin, facts_beneath, kin_of
 from kova_auto.core.errors import JournalBusyError, JournalError
 from kova_auto.core.event import Event, ModelCallStarted
 from kova_auto.core.ids import BlobHash, RunId
@@ -105,10 +105,7 @@ class Extract:
     @property
     def others(self) -> dict[RunId, Sequence[Event]]:
         """Return the facts of its subagents and theirs."""
-        found: dict[RunId, Sequence[Event]] = {}
-        for child in self.children:
-            found |= {child.state.run_id: child.events, **child.others}
-        return found
+        return facts_beneath(self)
 
     @property
     def events(self) -> list[Event]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol, Self
 
 from kova_auto.app.control import Answers, Placed
 from kova_auto.core.errors import UnknownRunError
@@ -29,15 +30,36 @@ class Kin:
     @property
     def others(self) -> dict[RunId, Sequence[Event]]:
         """Return the facts of its subagents and theirs, by run."""
-        found: dict[RunId, Sequence[Event]] = {}
-        for child in self.children:
-            found |= {child.state.run_id: child.events, **child.others}
-        return found
+        return facts_beneath(self)
 
     @property
     def descendants(self) -> tuple[RunState, ...]:
         """Return its subagents and theirs."""
         return tuple(state for child in self.children for state in (child.state, *child.descendants))
+
+
+class Parent(Protocol):
+    """Be a run with its facts, and with its subagents."""
+
+    @property
+    def state(self) -> RunState:
+        """Return what its facts add up to."""
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """Return its facts, oldest first."""
+
+    @property
+    def children(self) -> Sequence[Self]:
+        """Return its subagents, oldest first."""
+
+
+def facts_beneath(parent: Parent) -> dict[RunId, Sequence[Event]]:
+    """Return the facts of a run's subagents and theirs, by run."""
+    found: dict[RunId, Sequence[Event]] = {}
+    for child in parent.children:
+        found |= {child.state.run_id: child.events, **facts_beneath(child)}
+    return found
 
 
 async def kin_of(answers: Answers, run_id: RunId) -> Kin:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from pathlib import Path
 
 from kova_auto.app.finding import Finding, Mark
 from kova_auto.app.mcp import McpServers
@@ -65,8 +64,3 @@ def _uncovered(server: Server, pattern: str, cache: Cache, now: datetime) -> str
 
 def _granting(job: Job, pattern: str, why: str) -> Finding:
     return Finding(_CHECK, job.name, Mark.WARN, f"permissions.allow_mcp_tools: {pattern} allows nothing: {why}")
-
-
-def workspace_of(job: Job | None, given: Path | None) -> Path:
-    """Return the workspace that is meant: the job's, the one that was named, or the current directory."""
-    return Path(job.workspace) if job else (given or Path()).resolve()

@@ -10,17 +10,16 @@ import typer
 
 from kova_auto.cli.frame import WRONG, new_app
 from kova_auto.cli.ink import ink
-from kova_auto.cli.job_source import JobSource
 from kova_auto.cli.listing import listing
 from kova_auto.cli.options import ConfigOption, JsonOption, settings_of
 from kova_auto.cli.output import complain, say, say_json
+from kova_auto.cli.placing import JobOption, WorkspaceOption, job_of, place_of
 from kova_auto.core.delivery.text import one_line
 from kova_auto.core.errors import ConfigError
 from kova_auto.settings.environment import environment
 
 if TYPE_CHECKING:
     from kova_auto.cli.agent_rows import AgentRow
-    from kova_auto.core.job import Job
     from kova_auto.core.subagents.roster import Layers, Missing, Roster
     from kova_auto.settings.model import Settings
 
@@ -47,14 +46,6 @@ Check files of definitions, folders of them, or plugins; without one, everything
 Exits with 2 where one defines nothing. With --json: an object with agents and problems.
 """
 
-WorkspaceOption = Annotated[
-    Path | None,
-    typer.Option("--workspace", metavar="DIR", help="The workspace; else the current directory.", show_default=False),
-]
-JobOption = Annotated[
-    str | None,
-    typer.Option("--job", metavar="JOB", help="The workspace of this job: a name, or a file.", show_default=False),
-]
 
 app = new_app(_ABOUT)
 
@@ -68,8 +59,8 @@ def list_agents(
     from kova_auto.core.subagents.roster import definitions_for
 
     settings = settings_of(config)
-    loaded = _job(settings, workspace, job)
-    place = _place(workspace, loaded)
+    loaded = job_of(settings, workspace, job)
+    place = place_of(workspace, loaded)
     layers = _layers(settings, place)
     roster = definitions_for(loaded.agents.allow, layers) if loaded else None
     rows, problems = _rows(settings, layers, roster), _problems(layers)
@@ -100,7 +91,7 @@ def show(
 ) -> None:
     """Show one definition."""
     settings = settings_of(config)
-    layers = _layers(settings, _place(workspace, _job(settings, workspace, job)))
+    layers = _layers(settings, place_of(workspace, job_of(settings, workspace, job)))
     row = _found(name.strip().lower(), _rows(settings, layers, None))
     if row.agent is None:
         raise row.problems[0] if len(row.problems) == 1 else _joined(row.problems)
@@ -132,7 +123,7 @@ def check(
     if paths and (workspace or job):
         message = "wanted files, or one of --workspace and --job, found both"
         raise ConfigError(message)
-    here = () if paths else (_layers(settings, _place(workspace, _job(settings, workspace, job))),)
+    here = () if paths else (_layers(settings, place_of(workspace, job_of(settings, workspace, job))),)
     found = [(layers, _problems(layers)) for layers in here]
     for path in paths or ():
         layers, problems = checked(path)
@@ -225,21 +216,3 @@ def _layers(settings: Settings, place: Path | None) -> Layers:
     from kova_auto.app.agents import agents_of
 
     return agents_of(settings, environment()).definitions.of(place)
-
-
-def _job(settings: Settings, workspace: Path | None, job: str | None) -> Job | None:
-    if job is None:
-        return None
-    if workspace is not None:
-        message = "wanted one of --workspace and --job, found both"
-        raise ConfigError(message)
-    source = JobSource(settings)
-    return source.load(source.paths([job])[0])
-
-
-def _place(workspace: Path | None, job: Job | None) -> Path:
-    place = Path(job.workspace) if job else (workspace or Path()).absolute()
-    if not place.is_dir():
-        message = f"wanted a directory, found {'a file' if place.exists() else 'nothing'}"
-        raise ConfigError(message, path=str(place), hint="--workspace names where runs work")
-    return place.resolve()

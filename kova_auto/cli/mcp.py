@@ -10,10 +10,10 @@ import typer
 
 from kova_auto.cli.frame import FAILED, WRONG, new_app
 from kova_auto.cli.ink import ink
-from kova_auto.cli.job_source import JobSource
 from kova_auto.cli.listing import listing
 from kova_auto.cli.options import ConfigOption, JsonOption, now_of, settings_of
 from kova_auto.cli.output import GREEN, RED, complain, paint, say, say_json
+from kova_auto.cli.placing import JobOption, WorkspaceOption, job_of, place_of
 from kova_auto.core.delivery.text import one_line
 from kova_auto.core.errors import ConfigError
 from kova_auto.settings.environment import environment
@@ -52,14 +52,6 @@ description, read_only, flaw. Without --connect, tools is null.
 """
 _NONE: Final = "No file configures an MCP server here. One stands in ~/.kova/mcp.json, below mcpServers."
 
-WorkspaceOption = Annotated[
-    Path | None,
-    typer.Option("--workspace", metavar="DIR", help="The workspace; else the current directory.", show_default=False),
-]
-JobOption = Annotated[
-    str | None,
-    typer.Option("--job", metavar="JOB", help="The workspace of this job: a name, or a file.", show_default=False),
-]
 
 app = new_app(_ABOUT)
 
@@ -130,16 +122,11 @@ def check(
 def _bench(
     context: typer.Context, workspace: Path | None, job: str | None, config: Path | None
 ) -> tuple[Bench, Job | None]:
-    from kova_auto.app.mcp_findings import workspace_of
     from kova_auto.app.mcp_trying import bench_of
 
-    if workspace and job:
-        message = "wanted --workspace or --job, found both"
-        raise ConfigError(message)
     settings = settings_of(config)
-    source = JobSource(settings)
-    loaded = source.load(source.paths([job])[0]) if job else None
-    place = workspace_of(loaded, workspace)
+    loaded = job_of(settings, workspace, job)
+    place = place_of(workspace, loaded)
     return bench_of(settings, environment(), place, loaded, now_of(context)), loaded
 
 

@@ -10,10 +10,10 @@ import typer
 
 from kova_auto.cli.frame import FAILED, WRONG, new_app
 from kova_auto.cli.ink import ink
-from kova_auto.cli.job_source import JobSource
 from kova_auto.cli.listing import listing
 from kova_auto.cli.options import ConfigOption, JsonOption, settings_of
 from kova_auto.cli.output import complain, say, say_json
+from kova_auto.cli.placing import JobOption, WorkspaceOption, job_of, place_of
 from kova_auto.core.consent import Standing
 from kova_auto.core.delivery.text import one_line
 from kova_auto.core.errors import ConfigError
@@ -22,7 +22,6 @@ from kova_auto.settings.environment import environment
 if TYPE_CHECKING:
     from kova_auto.app.permissions import Permissions
     from kova_auto.core.approval.policy import Grant
-    from kova_auto.core.job import Job
     from kova_auto.settings.model import Settings
 
 _ABOUT: Final = """\
@@ -59,14 +58,6 @@ match, safe, remember and reason. A line that is no such object is answered with
 """
 _NOTHING: Final = "Nothing is allowed for good here. kova-auto rules add 'git log *' allows a command."
 
-WorkspaceOption = Annotated[
-    Path | None,
-    typer.Option("--workspace", metavar="DIR", help="The workspace; else the current directory.", show_default=False),
-]
-JobOption = Annotated[
-    str | None,
-    typer.Option("--job", metavar="JOB", help="The workspace of this job: a name, or a file.", show_default=False),
-]
 RulesArgument = Annotated[
     list[str] | None, typer.Argument(metavar="RULE", help="As 'git log *'; in quotes.", show_default=False)
 ]
@@ -91,8 +82,8 @@ def list_rules(
     from kova_auto.cli.rule_rows import HEAD, rows_of, survey_json
 
     settings = settings_of(config)
-    loaded = _job(settings, workspace, job)
-    survey = _permissions(settings).survey(_place(workspace, loaded))
+    loaded = job_of(settings, workspace, job)
+    survey = _permissions(settings).survey(place_of(workspace, loaded))
     if json:
         say_json(survey_json(survey, loaded))
         return
@@ -205,8 +196,8 @@ def _grants(rules: list[str] | None, workspace: Path | None, job: str | None, co
     if rules:
         return tuple(Grant(rule, Origin.JOB) for rule in rules)
     settings = settings_of(config)
-    loaded = _job(settings, workspace, job)
-    survey = _permissions(settings).survey(_place(workspace, loaded))
+    loaded = job_of(settings, workspace, job)
+    survey = _permissions(settings).survey(place_of(workspace, loaded))
     user, here = survey.user.standing, survey.here.standing
     if loaded:
         return heeded(policy_of(loaded, user=user, remembered=here))
@@ -220,28 +211,10 @@ def _permissions(settings: Settings) -> Permissions:
     return permissions_of(settings, environment())
 
 
-def _job(settings: Settings, workspace: Path | None, job: str | None) -> Job | None:
-    if job is None:
-        return None
-    if workspace is not None:
-        message = "wanted one of --workspace and --job, found both"
-        raise ConfigError(message)
-    source = JobSource(settings)
-    return source.load(source.paths([job])[0])
-
-
-def _place(workspace: Path | None, job: Job | None) -> Path:
-    place = Path(job.workspace) if job else (workspace or Path()).absolute()
-    if not place.is_dir():
-        message = f"wanted a directory, found {'a file' if place.exists() else 'nothing'}"
-        raise ConfigError(message, path=str(place), hint="--workspace names where runs work")
-    return place.resolve()
-
-
 def _everywhere_or(user: bool, workspace: Path | None, job: str | None, settings: Settings) -> Path | None:  # noqa: FBT001
     """Return the workspace that is meant; None for all of them."""
     if not user:
-        return _place(workspace, _job(settings, workspace, job))
+        return place_of(workspace, job_of(settings, workspace, job))
     if workspace is not None or job is not None:
         message = "wanted one of --user, --workspace and --job, found two"
         raise ConfigError(message)

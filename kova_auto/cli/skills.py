@@ -11,10 +11,10 @@ import typer
 
 from kova_auto.cli.frame import FAILED, WRONG, new_app
 from kova_auto.cli.ink import ink
-from kova_auto.cli.job_source import JobSource
 from kova_auto.cli.listing import listing
 from kova_auto.cli.options import ConfigOption, JsonOption, settings_of
 from kova_auto.cli.output import GREEN, complain, paint, say, say_json
+from kova_auto.cli.placing import JobOption, WorkspaceOption, job_of, place_of
 from kova_auto.core.delivery.text import one_line
 from kova_auto.core.errors import ConfigError
 from kova_auto.settings.environment import environment
@@ -54,14 +54,6 @@ With --json: a list of objects with path, name, errors, warnings; each problem w
 """
 _NONE: Final = "There are no skills here. One is a folder with a SKILL.md, as .kova/skills/release-notes/SKILL.md."
 
-WorkspaceOption = Annotated[
-    Path | None,
-    typer.Option("--workspace", metavar="DIR", help="The workspace; else the current directory.", show_default=False),
-]
-JobOption = Annotated[
-    str | None,
-    typer.Option("--job", metavar="JOB", help="The workspace of this job: a name, or a file.", show_default=False),
-]
 
 app = new_app(_ABOUT)
 
@@ -176,16 +168,8 @@ def _opened(workspace: Path | None, job: str | None, config: Path | None) -> Ite
     from kova_auto.app.skills import ground_of, skills_of
 
     settings = settings_of(config)
-    if workspace is not None and job is not None:
-        message = "wanted one of --workspace and --job, found both"
-        raise ConfigError(message)
-    source = JobSource(settings)
-    loaded = source.load(source.paths([job])[0]) if job is not None else None
-    place = Path(loaded.workspace) if loaded else (workspace or Path()).absolute()
-    if not place.is_dir():
-        message = f"wanted a directory, found {'a file' if place.exists() else 'nothing'}"
-        raise ConfigError(message, path=str(place), hint="--workspace names where runs work")
-    place = place.resolve()
+    loaded = job_of(settings, workspace, job)
+    place = place_of(workspace, loaded)
     with skills_of(settings, environment()) as skills:
         yield skills.shelf(ground_of(place)), place, loaded
 

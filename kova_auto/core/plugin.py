@@ -5,16 +5,16 @@ Source: reference on the original, 9; the manifest is the one that Claude Code s
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, NoReturn
+from typing import Final
 
 from pydantic import JsonValue
 
 from kova_auto.core.delivery.text import one_line
 from kova_auto.core.errors import ConfigError
+from kova_auto.core.json_text import read_object
 from kova_auto.core.subagents.definition import Layer
 from kova_auto.core.toml.complaints import did_you_mean
 
@@ -64,7 +64,7 @@ def parse_manifest(text: str, path: str) -> Manifest:
     Raises:
         ConfigError: It is none, or has no name that can be used.
     """
-    content = _content(text, path)
+    content = read_object(text, path, wanted="wanted an object with a name", hint=_NOTHING_COUNTS)
     problems: list[ConfigError] = []
     places = {key: tuple(_places(content.get(key), key, path, problems)) for key in _POINTERS}
     problems += _unused(content, path)
@@ -77,25 +77,6 @@ def parse_manifest(text: str, path: str) -> Manifest:
         servers=places["mcpServers"],
         problems=tuple(problems),
     )
-
-
-def _content(text: str, path: str) -> Mapping[str, JsonValue]:
-    try:
-        value = json.loads(text, parse_constant=_no_number)
-    except json.JSONDecodeError as exc:
-        message = f"wanted JSON: {exc.msg[:1].lower()}{exc.msg[1:]} (column {exc.colno})"
-        raise ConfigError(message, path=path, line=exc.lineno, hint=_NOTHING_COUNTS) from exc
-    except (RecursionError, ValueError) as exc:
-        message = "wanted JSON that is not nested so deep and holds only plain numbers"
-        raise ConfigError(message, path=path, hint=_NOTHING_COUNTS) from exc
-    if not isinstance(value, dict):
-        message = "wanted an object with a name"
-        raise ConfigError(message, path=path, hint=_NOTHING_COUNTS)
-    return value
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(name)
 
 
 def _name(content: Mapping[str, JsonValue], path: str) -> str:

@@ -8,15 +8,15 @@ Source: reference on models, section 4.2.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import Final, NoReturn
+from typing import Final
 
 from pydantic import JsonValue
 
 from kova_auto.core.errors import ConfigError
+from kova_auto.core.json_text import read_object
 from kova_auto.core.mcp.entry import Entry, server_of
 from kova_auto.core.mcp.names import SERVER_FORM, is_server_name
 from kova_auto.core.mcp.roster import Broken, Shelf
@@ -86,18 +86,8 @@ def _content(text: str, path: str, doubled: list[str]) -> Mapping[str, JsonValue
 
     if not text.strip():
         return {}
-    try:
-        value = json.loads(text, object_pairs_hook=pairs, parse_constant=_no_number)
-    except json.JSONDecodeError as exc:
-        message = f"wanted JSON: {exc.msg[:1].lower()}{exc.msg[1:]} (column {exc.colno})"
-        raise ConfigError(message, path=path, line=exc.lineno, hint=_NOTHING_COUNTS) from exc
-    except (RecursionError, ValueError) as exc:
-        message = "wanted JSON that is not nested so deep and holds only plain numbers"
-        raise ConfigError(message, path=path, hint=_NOTHING_COUNTS) from exc
-    if not isinstance(value, dict):
-        message = f'wanted an object {{"{TABLE}": {{…}}}}'
-        raise ConfigError(message, path=path, hint=_NOTHING_COUNTS)
-    return value
+    wanted = f'wanted an object {{"{TABLE}": {{…}}}}'
+    return read_object(text, path, wanted=wanted, hint=_NOTHING_COUNTS, pairs=pairs)
 
 
 def _servers(content: Mapping[str, JsonValue], path: str) -> Mapping[str, JsonValue]:
@@ -106,10 +96,6 @@ def _servers(content: Mapping[str, JsonValue], path: str) -> Mapping[str, JsonVa
         message = "wanted an object with a server for each name"
         raise ConfigError(message, path=path, key=TABLE, hint=_NOTHING_COUNTS)
     return entries
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(name)
 
 
 def _unknown(path: str, key: str) -> ConfigError:
