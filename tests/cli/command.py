@@ -36,7 +36,8 @@ def logging_restored() -> Iterator[None]:
     finally:
         logging.captureWarnings(capture=False)
         for logger, level, handlers in before:
-            logger.setLevel(level)
+            if logger.level != level:  # to set it makes every logger forget what it knows
+                logger.setLevel(level)
             logger.handlers[:] = handlers
 
 
