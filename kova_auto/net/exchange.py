@@ -13,6 +13,7 @@ import ssl
 from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 import httpcore
@@ -45,17 +46,23 @@ class GuardedExchange:
             dial: What opens the checked address; default: plain sockets.
         """
         self._resolver = resolver or SystemResolver()
-        self._tls = tls or tls_context()
+        self._given_tls = tls
         self._dial = dial or httpcore.AnyIOBackend()
         for name in _CHATTY:
             logging.getLogger(name).setLevel(logging.WARNING)
 
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        """Return what verifies receivers; most commands build an exchange and never use it."""
+        return self._given_tls or tls_context()
+
     async def exchange(self, request: HttpRequest) -> HttpResponse | HttpFailure:
         """Return the answer as far as it came, or at which point there ceased to be one."""
         seen = _Progress(request.max_body_bytes)
+        tls = self._tls  # made before the time of an exchange begins
         try:
             async with asyncio.timeout(request.deadline_s):
-                await self._talk(request, seen)
+                await self._talk(request, seen, tls)
         except TimeoutError:
             detail = f"no whole answer within {request.deadline_s:g} s"
             return seen.answer(BodyEnd.BROKEN) or HttpFailure(FailureKind.DEADLINE, seen.written, detail)
@@ -63,9 +70,9 @@ class GuardedExchange:
             return seen.answer(BodyEnd.BROKEN) or _failure(exc, written=seen.written, in_tls=seen.in_tls)
         return seen.answer(BodyEnd.COMPLETE) or HttpFailure(FailureKind.LOST, seen.written, _LOST)
 
-    async def _talk(self, request: HttpRequest, seen: _Progress) -> None:
+    async def _talk(self, request: HttpRequest, seen: _Progress, tls: ssl.SSLContext) -> None:
         backend = GuardedBackend(request.egress.allow_cidrs, self._resolver, self._dial)
-        async with GuardedTransport(backend, self._tls) as transport:
+        async with GuardedTransport(backend, tls) as transport:
             response = await transport.handle_async_request(_spell(request, seen))
             seen.head(response)
             async with aclosing(response):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from difflib import get_close_matches
+from functools import cache
 
 from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
@@ -60,8 +61,12 @@ def _short(value: object) -> str:
     return repr(text[:_MAX_SHOWN] + "...") if len(text) > _MAX_SHOWN else repr(value)
 
 
+@cache
 def parameters_of(arguments: type[BaseModel]) -> dict[str, JsonValue]:
-    """Return the JSON Schema that a model is told: every reference resolved, nothing in it that is only for us."""
+    """Return the JSON Schema that a model is told: every reference resolved, nothing in it that is only for us.
+
+    It is made once for each kind of arguments, and is not to be changed.
+    """
     schema: dict[str, JsonValue] = arguments.model_json_schema()
     definitions = schema.pop("$defs", {})
     schema.pop("description", None)
