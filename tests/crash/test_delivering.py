@@ -53,8 +53,10 @@ class Moody:
         self._failed: Counter[str] = Counter()
         self.taken: Counter[str] = Counter()
         self.failures: Counter[str] = Counter()
+        self.asked = 0
 
     async def act(self, talk: Talk) -> None:
+        self.asked += 1
         if self._random.random() >= FAILS or self._has_failed_often(talk):
             self._take(talk)
             await talk.say(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
@@ -92,21 +94,21 @@ class Moody:
         self.taken.update(f"{talk.request.path[1:]} {run}" for run in runs)
 
 
-async def told(base: Path, begun_at: datetime, rng: random.Random) -> int:
-    """Have a service tell everything, killed so often; return how often it was begun."""
+async def told(base: Path, begun_at: datetime, rng: random.Random, moody: Moody) -> int:
+    """Have a service tell everything, killed so often, each time at some request; return how often it was begun."""
     command = [sys.executable, "-m", "tests.crash.teller", str(base), begun_at.isoformat(), str(RUNS)]
     for begun in range(1, KILLS + 2):
         service = await asyncio.create_subprocess_exec(*command, cwd=ROOT, stderr=asyncio.subprocess.DEVNULL)
-        try:
-            lives_s = rng.uniform(1.5, 5) if begun <= KILLS else LIVES_AT_LAST_S
-            await asyncio.wait_for(service.wait(), lives_s)
-        except TimeoutError:
-            service.kill()
-            await service.wait()
-            continue
-        assert service.returncode == 0
-        return begun
-    return KILLS + 1
+        if begun > KILLS:
+            assert await asyncio.wait_for(service.wait(), LIVES_AT_LAST_S) == 0
+            break
+        last = moody.asked + rng.randint(5, RUNS // KILLS - 5)
+        while moody.asked < last:
+            assert service.returncode is None, "it has told everything before it was killed often enough"
+            await asyncio.sleep(rng.uniform(0, 0.02))
+        service.kill()
+        await service.wait()
+    return begun
 
 
 async def rows_of(base: Path) -> list[DeliveryRow]:
@@ -126,7 +128,7 @@ async def test_what_five_hundred_runs_owe_is_told_or_known_not_to_be(tmp_path: P
         (tmp_path / "kova-auto.toml").write_text(SETTINGS.format(base=tmp_path, port=receiver.port))
         environ = {"HOOK": spell_secret(b"h" * 32), "TEAM": receiver.url("/team")}
         (tmp_path / "environ.json").write_text(json.dumps(environ))
-        begun = await told(tmp_path, begun_at, rng)
+        begun = await told(tmp_path, begun_at, rng, moody)
 
     rows = await rows_of(tmp_path)
     statuses = Counter((str(row.endpoint), str(row.status)) for row in rows)

@@ -125,6 +125,8 @@ async def _lives(zygote: Zygote, place: Place, kills: list[int]) -> RunState:
         order["database"] = place.database
         for kill_at in kills:
             status = await asyncio.to_thread(zygote.run, {**order, "kill_at": kill_at})
+            if kill_at > POINTS and status == 0:
+                break  # This time a call that only looks took less than a moment.
             assert os.WIFSIGNALED(status), f"point {kill_at} was never reached"
             assert os.WTERMSIG(status) == signal.SIGKILL
         status = await asyncio.to_thread(zygote.run, {**order, "kill_at": 0})
