@@ -92,7 +92,8 @@ async def test_results_are_told_shorter_until_the_prompt_fits(tmp_path: Path) ->
     async with local(tmp_path, engine) as model:
         chunks = await chunks_of(model, asking(user("Read a.txt."), *read))
     sizes = [len(str(asked["messages"])) for asked in engine.asked]
-    assert (len(sizes), sizes == sorted(sizes, reverse=True), engine.stopped) == (3, True, None)
+    assert (len(sizes), sizes == sorted(sizes, reverse=True)) == (3, True)
+    assert engine.stopped in {None, 1}  # The second answer is left at its first piece; it may be through by then.
     assert "characters left out" in str(engine.asked[-1]["messages"])
     assert isinstance(chunks[-1], ReplyDone)
 
