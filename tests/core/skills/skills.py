@@ -5,7 +5,7 @@ from __future__ import annotations
 from kova_auto.core.skills.skill import Layer, Skill, SkillFile
 
 WITHIN = {Layer.WORKSPACE: ".kova/skills", Layer.USER: "~/.kova/skills", Layer.PLUGIN: "plugin acme"}
-ABOVE = {Layer.WORKSPACE: "/work/.kova/skills", Layer.USER: "/home/me/.kova/skills", Layer.PLUGIN: "/acme/skills"}
+ABOVE = {Layer.WORKSPACE: "/srv/app/.kova/skills", Layer.USER: "/home/me/.kova/skills", Layer.PLUGIN: "/acme/skills"}
 
 
 def a_file(name: str, layer: Layer = Layer.WORKSPACE) -> SkillFile:

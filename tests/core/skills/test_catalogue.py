@@ -40,7 +40,7 @@ def test_each_is_told_by_name_description_and_place() -> None:
 def test_what_is_offered_and_shown_is_on_record() -> None:
     brief = listed(chosen([NOTES]), None)
 
-    assert brief.offers == (OfferedSkill(name="notes", folder="/work/.kova/skills/notes"),)
+    assert brief.offers == (OfferedSkill(name="notes", folder="/srv/app/.kova/skills/notes"),)
     assert brief.sources == (Source(kind=SourceKind.SKILL, name="notes", chars=len(lines_of(brief.skills)[0])),)
 
 
@@ -71,10 +71,10 @@ def test_a_named_one_that_is_missing_keeps_the_run_from_beginning() -> None:
 
 
 def test_a_named_one_that_is_broken_is_told_with_what_is_wrong() -> None:
-    error = ConfigError("is no YAML", path="/work/.kova/skills/bad/SKILL.md", line=3)
+    error = ConfigError("is no YAML", path="/srv/app/.kova/skills/bad/SKILL.md", line=3)
     brief = listed(chosen([Broken(a_file("bad"), error)]), ["bad"])
 
-    wanted = "found no bad that can be used (/work/.kova/skills/bad/SKILL.md:3: is no YAML) (there are: none)"
+    wanted = "found no bad that can be used (/srv/app/.kova/skills/bad/SKILL.md:3: is no YAML) (there are: none)"
     assert wanted in brief.lacks
 
 
