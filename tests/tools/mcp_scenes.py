@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -17,7 +18,7 @@ from kova_auto.core.mcp.server import Layer, Server
 from kova_auto.core.message import ToolCall
 from kova_auto.core.tool import CallFacts, Scene
 from kova_auto.tools.mcp.cache import Cache
-from kova_auto.tools.mcp.launch import Address, Launch, Limits, Program, no_dialler
+from kova_auto.tools.mcp.launch import Address, Launch, Limits, Program
 from kova_auto.tools.mcp.pool import Pool
 from kova_auto.tools.mcp.tool import McpTool
 from kova_auto.tools.run_dirs import RunDirs
@@ -33,6 +34,14 @@ def server(way: str = "good", *args: str, name: str = "db", **keys: JsonValue) -
     """Return a server that behaves in a way; it is given the time that a busy machine takes."""
     said = {"name": name, "layer": Layer.USER, "timeout_s": 20.0, "tool_timeout_s": 20.0, **keys}
     return Server.model_validate({**said, "command": sys.executable, "args": ["-I", PROGRAM, way, *args]})
+
+
+@asynccontextmanager
+async def no_dialler(address: Address) -> AsyncIterator[tuple[Any, Any]]:
+    """Refuse to connect: these servers run on this machine."""
+    message = f"nothing is connected to here, and {address.url} was wanted"
+    raise OSError(message)
+    yield
 
 
 @dataclass

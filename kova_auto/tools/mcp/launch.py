@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -104,12 +104,3 @@ class Record:
         for call, leader in self.dirs.led():
             if call == self.call:
                 await kill_leftovers(leader, self.token)
-
-
-@asynccontextmanager
-async def no_dialler(address: Address) -> AsyncIterator[tuple[Any, Any]]:
-    """Refuse to connect: for those who only look."""
-    del address
-    message = "nothing is connected to here"
-    raise OSError(message)
-    yield
