@@ -9,6 +9,7 @@ from collections.abc import Awaitable
 from datetime import timedelta
 
 from kova_auto.app.agents import warn_of
+from kova_auto.app.driving import AGAIN_S, SHORTEST_NAP_S
 from kova_auto.app.house import House
 from kova_auto.app.ingress import ingress
 from kova_auto.core.delivery.document import count
@@ -33,9 +34,6 @@ from kova_auto.scheduling.watch import watch
 LOG = logging.getLogger(__name__)
 DRAIN = timedelta(seconds=30)
 CUT = timedelta(seconds=10)
-LONGEST_NAP_S = 30.0
-SHORTEST_NAP_S = 0.2
-AGAIN_S = 1.0
 
 
 async def serve(house: House, stop: asyncio.Event, *, drain: timedelta = DRAIN) -> None:

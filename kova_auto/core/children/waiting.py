@@ -7,13 +7,11 @@ from typing import Final
 
 from kova_auto.core.call_state import CallState
 from kova_auto.core.child import ChildState
-from kova_auto.core.ids import CallId
 from kova_auto.core.state import RunState
 from kova_auto.core.steps import AwaitChildren, Finish, StopChildren
 
 WAIT_S: Final = 300
 LONGEST_S: Final = 3600
-ALL: Final = "all"
 ANY: Final = "any"
 
 
@@ -65,8 +63,3 @@ def before_end(state: RunState, end: Finish) -> StopChildren | AwaitChildren | N
     if unasked := tuple(child.call_id for child in left if not child.asked_to_end):
         return StopChildren(unasked, end.reason or f"its parent ends as {end.outcome.replace('_', ' ')}")
     return AwaitChildren() if left else None
-
-
-def by_id(state: RunState, text: str) -> ChildState | None:
-    """Return the child that a model calls by its run's id, or by that of the call that dispatched it."""
-    return state.children.get(CallId(text)) or next((c for c in state.children.values() if c.run_id == text), None)
