@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import AwareDatetime
 
-from kova_auto.core.ids import CallId, RunId
+from kova_auto.core.ids import CallId, EndpointName, RunId
 from kova_auto.core.skill_facts import UsedSkill
 from kova_auto.core.value import Value
 
@@ -29,6 +29,7 @@ class ChildOf(Value):
         tools: That it may use.
         charged_since: What the family used before does not count against its ceilings; None where all of it counts.
         skills: That narrow its tools, as its parent had loaded them.
+        notify: Endpoints of the root's `[[notify]]`: they hear where a request of the child reaches nobody.
     """
 
     run_id: RunId
@@ -41,6 +42,7 @@ class ChildOf(Value):
     tools: tuple[str, ...]
     charged_since: AwareDatetime | None = None
     skills: tuple[UsedSkill, ...] = ()
+    notify: tuple[EndpointName, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

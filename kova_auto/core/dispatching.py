@@ -16,6 +16,7 @@ from kova_auto.core.event import ChildOf, Origin, RunRequested
 from kova_auto.core.ids import CallId, child_run_id
 from kova_auto.core.job import Agents, Context, Goal, Job, Limits, Mcp, Output, Policy
 from kova_auto.core.limits import left_s
+from kova_auto.core.owed import otherwise_told
 from kova_auto.core.pin import ModelPin
 from kova_auto.core.policy import policy_of
 from kova_auto.core.state import RunState
@@ -86,6 +87,7 @@ def child_of(parent: RunState, dispatch: Dispatch, now: datetime) -> RunRequeste
             tools=tuple(tool for tool in dispatch.agent.tools if by is None or tool in by.tools),
             charged_since=by.charged_since if by else parent.charged_since,
             skills=tuple(skill for skill in parent.skills if skill.tools is not None),
+            notify=otherwise_told(request),
         ),
     )
 

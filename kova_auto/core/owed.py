@@ -184,6 +184,12 @@ def for_approval(request: RunRequested, seq: int, asked: ApprovalRequested) -> d
     return {key: replace(duty, expires_at=asked.expires_at) for key, duty in duties.items()}
 
 
+def otherwise_told(request: RunRequested) -> tuple[EndpointName, ...]:
+    """Return the endpoints of a job's `[[notify]]`; for a child those of its root, though none hears of its end."""
+    own = tuple(dict.fromkeys(EndpointName(one.endpoint) for one in request.job.notify))
+    return request.child_of.notify if request.child_of else own
+
+
 def undelivered(deliveries: Mapping[DeliveryId, Owed], seq: int) -> Owed | None:
     """Return one of the requests that an event caused where each was tried and none was taken; None otherwise."""
     asked = [owed for owed in deliveries.values() if owed.cause is Cause.APPROVAL and owed.cause_seq == seq]
@@ -201,7 +207,7 @@ def for_unreached(
     told = {owed.about_seq for owed in deliveries.values() if owed.cause is Cause.UNREACHED}
     if cause_seq in told:
         return {}
-    names = [n.endpoint for n in request.job.notify if n.endpoint not in request.job.approval.notify]
+    names = [name for name in otherwise_told(request) if name not in request.job.approval.notify]
     duties = _duties(request, names, Cause.UNREACHED, seq, event.at)
     return {key: replace(duty, about_seq=cause_seq) for key, duty in duties.items()}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.scenes import Scene
+from tests.e2e.scenes import Scene, endpoint, gone
 from tests.e2e.test_answering import DISPATCHES
 from tests.e2e.test_approvals import serving
 from tests.support import ROOT
@@ -69,6 +69,24 @@ def test_an_answer_is_taken_by_a_live_service_which_goes_on_with_the_family(scen
         assert scene.run("approvals", "deny", "last~1.1", "1.1", "--reason", "not today").exit_code == 0
         service.says(r"run make\+[^~\s]+: done")
     assert not (scene.workspace / "made.txt").exists()
+
+
+def test_a_call_of_a_subagent_that_reaches_nobody_is_refused_at_once_and_another_endpoint_hears(scene: Scene) -> None:
+    asks = '[approval]\nwhen_needed = "suspend"\nnotify = ["ci"]\n[agents]\nallow = ["fixer"]\n'
+    scene.scripted("make", DISPATCHES, f'{asks}[[notify]]\nendpoint = "other"\n')
+    scene.secret()
+    with gone() as url:
+        scene.settings(endpoint(url) + endpoint(url).replace("endpoints.ci", "endpoints.other"))
+        assert scene.run("run", "make").exit_code == 0
+    (child,) = json.loads(scene.run("runs", "show", "last", "--json").stdout)["subagents"]
+    rows = json.loads(scene.run("deliveries", "list", "--json").stdout)
+    told = {(row["run_id"], row["endpoint"], row["cause"]) for row in rows}
+    parent, _, _ = child["run_id"].partition("~")
+    assert told == {
+        (child["run_id"], "ci", "approval"),
+        (child["run_id"], "other", "unreached"),
+        (parent, "other", "outcome"),
+    }
 
 
 def test_a_subagent_that_is_cancelled_is_told_to_its_parent_which_goes_on(scene: Scene) -> None:

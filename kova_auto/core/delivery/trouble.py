@@ -16,7 +16,7 @@ from kova_auto.core.delivery.health import Health
 from kova_auto.core.delivery.notice import EndpointNotice
 from kova_auto.core.delivery.outcome import AttemptOutcome, AttemptResult, NextState
 from kova_auto.core.ids import DeliveryId
-from kova_auto.core.owed import DeliveryStatus
+from kova_auto.core.owed import DeliveryStatus, otherwise_told
 from kova_auto.core.state import RunState
 
 _GIVEN_UP = frozenset({DeliveryStatus.DEAD, DeliveryStatus.UNKNOWN})
@@ -43,8 +43,7 @@ def endpoints_of(owing: RunState | AlertState) -> tuple[str, ...]:
     """Return the endpoints that are told of what owes a delivery."""
     if isinstance(owing, AlertState):
         return owing.raised.endpoints
-    job = owing.request.job
-    return tuple(dict.fromkeys((*(one.endpoint for one in job.notify), *job.approval.notify)))
+    return tuple(dict.fromkeys((*otherwise_told(owing.request), *owing.request.job.approval.notify)))
 
 
 def alerts_of(before: Health, after: Health, attempted: Attempted) -> Sequence[AlertRaised]:
