@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -14,12 +14,12 @@ from pydantic import JsonValue
 from kova_auto.app.agents import agents_of
 from kova_auto.app.permissions import permissions_of
 from kova_auto.app.places import places_of
+from kova_auto.app.rejudging import Bench
 from kova_auto.app.skills import ground_of, skills_of
 from kova_auto.app.specimens import plain_arguments, specimens
 from kova_auto.app.subagents import Nobody, Rosters, rosters_of
 from kova_auto.app.tooling import tooling_of
 from kova_auto.app.vault import Vault
-from kova_auto.core.approval.adjudicate import UNAGREED, adjudicate
 from kova_auto.core.approval.explanation import Explanation, Settled, explain, settled
 from kova_auto.core.approval.levels import ApprovalLevel, Mode, Verdict
 from kova_auto.core.approval.policy import Policy
@@ -34,8 +34,6 @@ from kova_auto.core.message import ToolCall, ToolSpec
 from kova_auto.core.net.http import FailureKind, HttpFailure, HttpRequest
 from kova_auto.core.policy import policy_of
 from kova_auto.core.skill_facts import USE_SKILL, OfferedSkill
-from kova_auto.core.skills.narrowing import narrowed_by
-from kova_auto.core.tool import CallFacts, Scene
 from kova_auto.core.tool_names import MCP
 from kova_auto.core.value import Value
 from kova_auto.settings.model import Settings
@@ -102,7 +100,7 @@ class Explainer:
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """Return every tool there is, whatever the job's mode."""
-        scene = self._scene(self.policy)
+        scene = self._bench.scene(self.policy)
         found = [spec for mode in Mode for spec in self.toolbox.specs(scene, mode)]
         return tuple({spec.name: spec for spec in found}.values())
 
@@ -124,7 +122,7 @@ class Explainer:
         if found := parsed(tool):  # The full name of a server's tool.
             tool, args = MCP, {"action": "call", "server": found[0], "tool": found[1], "arguments": dict(args)}
         call = ToolCall(id=_CALL, tool=tool, args=dict(args))
-        return explain(await self._facts(call, self.policy, tainted_by, unagreed=True), self.policy)
+        return explain(await self._bench.facts(call, self.policy, tainted_by, unagreed=True), self.policy)
 
     async def survey(self, tainted_by: str = "") -> tuple[Specimen, ...]:
         """Explain a call of every tool for each way in which it may be judged under this policy."""
@@ -149,18 +147,14 @@ class Explainer:
         policy = self._policy(request.level)
         calls, changed = tuple(judged_calls(events)), []
         for known in calls:
-            args = _moved(known.call.args, request.workspace, self.job.workspace)
-            call = known.call.model_copy(update={"args": args})
-            unagreed = known.verdict.rule == UNAGREED
-            facts = await self._facts(call, policy, known.tainted_by, unagreed=unagreed)
-            verdict = adjudicate(replace(facts, narrowed_by=narrowed_by(facts, known.skills)), policy)
+            facts, verdict = await self._bench.anew(known, request.workspace, policy)
             if verdict.ruling is not known.verdict.ruling:
                 changed.append(
                     Rejudged(
                         run_id=request.run_id,
-                        call_id=call.id,
-                        tool=call.tool,
-                        arguments=args,
+                        call_id=known.call.id,
+                        tool=known.call.tool,
+                        arguments=facts.call.args,
                         then=known.verdict,
                         now=verdict,
                         settled=settled(verdict, policy),
@@ -171,23 +165,9 @@ class Explainer:
     def _policy(self, level: ApprovalLevel | None) -> Policy:
         return policy_of(self.job, level, user=self.user, remembered=self.remembered)
 
-    async def _facts(self, call: ToolCall, policy: Policy, tainted_by: str, *, unagreed: bool) -> CallFacts:
-        facts = await self.toolbox.facts(call, self._scene(policy))
-        agrees = policy.mode is Mode.GOAL and policy.attended and not self.job.goal.criteria
-        return replace(facts, tainted_by=tainted_by, unagreed=unagreed and agrees)
-
-    def _scene(self, policy: Policy) -> Scene:
-        return Scene(
-            run_id=_RUN,
-            call_id=_CALL,
-            job=self.job,
-            workspace=self.job.workspace,
-            now=self.now,
-            left_s=self.job.limits.timeout.total_seconds(),
-            level=policy.level,
-            write_roots=policy.write_roots,
-            skills=self.skills,
-        )
+    @property
+    def _bench(self) -> Bench:
+        return Bench(self.toolbox, self.job, _RUN, self.now, self.skills)
 
 
 @asynccontextmanager
@@ -238,14 +218,3 @@ class _Nothing:
     async def exchange(self, request: HttpRequest) -> HttpFailure:
         del request
         return HttpFailure(FailureKind.POLICY, written=False, detail="nothing is sent to explain a verdict")
-
-
-def _moved(args: Mapping[str, JsonValue], old: str, new: str) -> dict[str, JsonValue]:
-    """Return arguments with the paths below a run's own workspace where they are below the job's."""
-
-    def moved(value: JsonValue) -> JsonValue:
-        if isinstance(value, str) and (value == old or value.startswith(f"{old}/")):
-            return new + value.removeprefix(old)
-        return value
-
-    return {name: moved(value) for name, value in args.items()}

@@ -30,6 +30,7 @@ from kova_auto.app.permissions import permissions_of
 from kova_auto.app.pinning import Pinning
 from kova_auto.app.places import HousePlaces, places_of
 from kova_auto.app.post import Post
+from kova_auto.app.preflight import Preflight
 from kova_auto.app.skills import Skills
 from kova_auto.app.staging import Copies
 from kova_auto.app.subagents import Bounds, Children, rosters_of
@@ -250,6 +251,7 @@ def _world(
         redact=vault.redact,
         zone=lambda state: opening.past.zone(state.job),
         hindrance=lambda state: unproven(tooling.sandbox, policy_of_run(state), state.job),
+        turned=Preflight(store.journal, store.views, tooling.toolbox, tooling.servers, clock).turned,
         prepare=opening.copies.prepare,
         brief=briefings.of,
         tidy=opening.copies.tidy,

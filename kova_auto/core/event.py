@@ -164,12 +164,17 @@ class ClockMoved(Fact):
 
 
 class StopRequested(Fact):
-    """Ask a run to end with an outcome that nobody's reply gave: cancelled, timed out and the like."""
+    """Ask a run to end with an outcome that nobody's reply gave: cancelled, timed out and the like.
+
+    Attributes:
+        pauses: Every later run of the job would meet the same: its schedule is to rest.
+    """
 
     kind: Literal["stop_requested"] = "stop_requested"
     outcome: Outcome
     reason: str
     by: str
+    pauses: bool = False
 
 
 class Previous(Value):

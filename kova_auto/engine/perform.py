@@ -124,6 +124,9 @@ async def _assemble(state: RunState, world: World) -> Entries:
     if reason := await world.hindrance(state):
         yield _unable(Outcome.BLOCKED, reason, world)
         return
+    if reason := await world.turned(state):
+        yield _unable(Outcome.BLOCKED, reason, world, pauses=True)
+        return
     try:
         notices = await world.prepare(state)
         brief = (await world.brief(state)).redacted(world.redact)
@@ -137,8 +140,9 @@ async def _assemble(state: RunState, world: World) -> Entries:
     yield entry
 
 
-def _unable(outcome: Outcome, reason: str, world: World) -> Entry:
-    return Entry(StopRequested(at=world.clock.now(), outcome=outcome, reason=world.redact(reason), by="service"))
+def _unable(outcome: Outcome, reason: str, world: World, *, pauses: bool = False) -> Entry:
+    said = world.redact(reason)
+    return Entry(StopRequested(at=world.clock.now(), outcome=outcome, reason=said, by="service", pauses=pauses))
 
 
 def _context(state: RunState, world: World, notices: tuple[str, ...], brief: Briefing) -> ContextAssembled:
@@ -287,12 +291,12 @@ async def _begin_again(step: BeginAgain, state: RunState, world: World) -> Entri
 
 async def _pauses(step: Finish, state: RunState, world: World) -> str:
     """Return why the job's schedule is to rest from now on: what every further run would meet again."""
-    if (
-        step.fault not in LASTING
-        or state.request.staged
-        or state.request.child_of
-        or state.request.origin is Origin.REQUEST
-    ):
+    request = state.request
+    if request.staged or request.child_of or request.origin is Origin.REQUEST:
+        return ""
+    if state.stop and state.stop.pauses:
+        return world.redact(step.reason)
+    if step.fault not in LASTING:
         return ""
     before = await world.views.last_runs(JobName(state.job.name), before=state.run_id, limit=LASTING_RUNS - 1)
     if len(before) < LASTING_RUNS - 1 or any(row.fault not in LASTING or row.pauses for row in before):

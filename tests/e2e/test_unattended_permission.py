@@ -15,6 +15,8 @@ T49   test_a_run_is_under_the_policy_that_is_explained_and_looking_at_it_changes
 T51   test_the_first_fact_of_a_run_shows_its_level
 T52   test_a_run_that_is_refused_what_it_needs_is_blocked_and_exits_so
 T53   * tests/core/test_closing.py: test_an_unattended_run_that_ends_with_a_question_needs_input
+T54   * tests/app/test_preflight.py:
+      test_a_tool_that_is_not_allowed_any_more_blocks_the_run_before_a_model_is_asked
 T56   test_every_call_that_the_survey_shows_is_ruled_so_in_a_run_and_none_waits
 T57   * tests/app/test_family_limits.py: test_a_child_that_writes_outside_gets_its_parents_verdict_and_limit
 T58   * tests/core/test_repetition.py: test_the_fifth_round_in_vain_ends_the_run

@@ -8,7 +8,15 @@ from datetime import timedelta
 import pytest
 
 from kova_auto.core.approval.levels import Decision
-from kova_auto.core.event import ApprovalDecided, CallFinished, ModelReplied, RunFinished, RunRetried, StopRequested
+from kova_auto.core.event import (
+    ApprovalDecided,
+    CallFinished,
+    ModelReplied,
+    Origin,
+    RunFinished,
+    RunRetried,
+    StopRequested,
+)
 from kova_auto.core.ids import CallId
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import CallRequest, ResultStatus, ToolMessage
@@ -320,6 +328,26 @@ async def test_a_run_that_this_machine_cannot_hold_is_blocked_before_it_begins_u
     await stage.journal.append(state, RunRetried(at=stage.clock.now(), attempt=2, by="ann"))
     assert await stage.advance(says("Well.")) is Advanced.DONE
     assert await stage.ended() == (Outcome.DONE, "")
+
+
+async def test_a_scheduled_run_that_would_be_refused_its_jobs_tools_is_blocked_and_its_schedule_rests() -> None:
+    stage = Stage(turned="write is not allowed any more; hunter2-hunter2")
+    await stage.opened(origin=Origin.SCHEDULE)
+    assert await stage.advance() is Advanced.DONE
+    assert await stage.ended() == (Outcome.BLOCKED, "write is not allowed any more; [redacted]")
+    state = await stage.journal.load(RUN)
+    assert state.finished
+    assert state.finished.pauses == "write is not allowed any more; [redacted]"
+    assert "context_assembled" not in await stage.kinds()
+
+
+async def test_a_run_that_somebody_asked_for_lets_no_schedule_rest() -> None:
+    stage = Stage(turned="write is not allowed any more")
+    await stage.opened(origin=Origin.REQUEST)
+    await stage.advance()
+    state = await stage.journal.load(RUN)
+    assert state.finished
+    assert (state.finished.outcome, state.finished.pauses) == (Outcome.BLOCKED, "")
 
 
 async def test_a_retry_is_a_further_attempt_of_the_same_run_from_its_start() -> None:

@@ -44,6 +44,7 @@ class Stage:
     bells: Bells = field(default_factory=Bells)
     lease: timedelta = LEASE
     hindrance: str = ""
+    turned: str = ""
     notices: tuple[str, ...] = ()
     brief: Briefing = NOTHING
     kept: str = ""
@@ -78,6 +79,7 @@ class Stage:
             redact=lambda text: text.replace("hunter2-hunter2", "[redacted]"),
             zone=lambda _: ZoneInfo("UTC"),
             hindrance=self._hindrance,
+            turned=self._turned,
             prepare=self._prepare,
             brief=self._brief,
             tidy=self._tidy,
@@ -91,6 +93,9 @@ class Stage:
 
     async def _hindrance(self, _: RunState) -> str:
         return self.hindrance
+
+    async def _turned(self, _: RunState) -> str:
+        return self.turned
 
     async def _prepare(self, _: RunState) -> tuple[str, ...]:
         return self.notices

@@ -1,0 +1,125 @@
+"""Look, before a model is asked, whether a scheduled run would be refused what its job's earlier runs were allowed.
+
+No server is started for it: what is on record of them is enough, and what is not on record speaks against nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Final
+
+from kova_auto.app.mcp import McpServers
+from kova_auto.app.mcp_findings import cache_of
+from kova_auto.app.rejudging import Bench
+from kova_auto.core.approval.explanation import Settled, settled
+from kova_auto.core.approval.levels import Ruling
+from kova_auto.core.approval.policy import Policy
+from kova_auto.core.event import Event, Origin, RunRequested
+from kova_auto.core.ids import JobName, RunId
+from kova_auto.core.job import Outcome
+from kova_auto.core.judged import JudgedCall, judged_calls
+from kova_auto.core.mcp.names import parsed
+from kova_auto.core.policy import policy_of_run
+from kova_auto.core.ports import Clock, Journal, Toolbox, Views
+from kova_auto.core.run import RunState
+from kova_auto.core.tool_names import MCP
+from kova_auto.core.turning import Turned, said_turned, say_the_same
+from kova_auto.threads import aside
+from kova_auto.tools.mcp.launch import Limits
+
+_GOOD: Final = frozenset({Outcome.DONE, Outcome.NOTHING_TO_REPORT})
+_LOOKED_AT, _RUNS = 20, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    """Compare a run that is to begin with the last ones of its job that did well.
+
+    Attributes:
+        toolbox: That the run's own calls would go to.
+        servers: Knows the servers that lend a run tools.
+    """
+
+    journal: Journal
+    views: Views
+    toolbox: Toolbox
+    servers: McpServers
+    clock: Clock
+
+    async def turned(self, state: RunState) -> str:
+        """Return which tools a run would be refused that earlier ones used, and what to do; empty where it may begin.
+
+        A run that somebody asked for begins whatever has changed; what it does well counts from then on. So does the
+        further attempt of one.
+        """
+        request = state.request
+        if request.origin in (Origin.REQUEST, Origin.PARENT) or request.staged or state.attempt > 1:
+            return ""
+        policy = policy_of_run(state)
+        bench = Bench(self.toolbox, state.job, RunId(f"{state.run_id}/preflight"), self.clock.now())
+        known: set[str] = set()
+        found: list[Turned] = []
+        is_first = True
+        async for earlier, events in self._earlier(state):
+            if is_first and earlier.policy_hash == request.policy_hash and not state.job.mcp.servers:
+                return ""  # What it may do is what that one could, and that one was compared with those before.
+            is_first = False
+            of_run = await self._of_run(earlier, events, bench, policy, known)
+            found += [one for one in of_run.values() if one]
+            known |= of_run.keys()
+        if known:
+            await self.toolbox.settle(bench.scene(policy))
+        return said_turned(JobName(state.job.name), found)
+
+    async def _earlier(self, state: RunState) -> AsyncIterator[tuple[RunRequested, list[Event]]]:
+        """Yield the job's last good runs under the same words, newest first, down to one that was asked for."""
+        rows = await self.views.last_runs(JobName(state.job.name), before=state.run_id, limit=_LOOKED_AT)
+        good = [row for row in rows if row.outcome in _GOOD and not row.parent]
+        for row in good[:_RUNS]:
+            events = [event for _, event in await self.journal.events(row.run_id)]
+            request = events[0] if events else None
+            if not isinstance(request, RunRequested) or not say_the_same(request.job, state.job):
+                return
+            if request.level or request.continues:
+                continue
+            yield request, events
+            if request.origin is Origin.REQUEST:
+                return
+
+    async def _of_run(
+        self, earlier: RunRequested, events: list[Event], bench: Bench, policy: Policy, known: set[str]
+    ) -> dict[str, Turned | None]:
+        """Return, for each tool that a run was allowed and that is not known yet, its first call that would be refused.
+
+        None stands for a tool of which one call passes still, or nothing can be said.
+        """
+        found: dict[str, Turned | None] = {}
+        for call in judged_calls(events):
+            tool = _key(call)
+            if call.verdict.ruling is not Ruling.ALLOW or tool in known or (tool in found and not found[tool]):
+                continue
+            one = await self._anew(call, earlier, bench, policy)
+            found[tool] = (found.get(tool) or one) if one else None
+        return found
+
+    async def _anew(self, call: JudgedCall, earlier: RunRequested, bench: Bench, policy: Policy) -> Turned | None:
+        facts, verdict = await bench.anew(call, earlier.workspace, policy)
+        if facts.problem or settled(verdict, policy) is not Settled.DENY:
+            return None
+        if not await aside(lambda: self._is_known(facts.call.tool, bench)):
+            return None
+        return Turned(facts.call.tool, earlier.run_id, call.verdict, verdict)
+
+    def _is_known(self, tool: str, bench: Bench) -> bool:
+        """Say whether it is on record what a server says of its tool, where that counts."""
+        named = parsed(tool)
+        server = self.servers.chosen(bench.job).find(named[0]) if named else None
+        if server is None or not server.trust_read_only_hint:
+            return True
+        return cache_of(self.servers).known(server, bench.now, Limits().cache_s) is not None
+
+
+def _key(call: JudgedCall) -> str:
+    args = call.call.args
+    return f"{args.get('server')}/{args.get('tool')}/{args.get('action')}" if call.call.tool == MCP else call.call.tool
