@@ -64,7 +64,7 @@ class AgentRow:
         placed, agent = self.standing.placed, self.agent
         name, owner = one_line(placed.name, 64), placed.shelf.plugin or placed.shelf.layer
         if agent is None:
-            return name, owner, "-", "-", "-", self.standing.note
+            return name, owner, "-", "-", "-", f"cannot be used: {one_line(self.problems[0].message, 200)}"
         turns = str(agent.max_turns or self.turns)
         return name, owner, turns, _tools(agent.tools), one_line(agent.model, 40) or _PARENTS, self._note
 

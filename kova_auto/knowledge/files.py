@@ -5,6 +5,7 @@ Nothing waits here on a FIFO, reads a device, or reads more than a document may 
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat
@@ -177,6 +178,8 @@ def _sync(folder: Path) -> None:
 
 
 def _unreadable(path: Path, exc: OSError) -> ConfigError:
+    if exc.errno == errno.ELOOP:
+        return _refused(path, "wanted a file of its own, found a symbolic link: none is followed here", "copy the file")
     return _refused(path, f"wanted a file that can be read: {exc.strerror or exc}", "")
 
 

@@ -21,7 +21,7 @@ from kova_auto.core.subagents.definition import Layer
 from kova_auto.core.subagents.reading import Written, name_of, parse_definition
 from kova_auto.core.subagents.roster import Broken, Defined, Layers, Shelf
 from kova_auto.knowledge.files import names_beneath, read_beneath, read_trusted
-from kova_auto.knowledge.frontmatter import split_mended, whole
+from kova_auto.knowledge.frontmatter import FENCE, split_mended, whole
 from kova_auto.knowledge.permissions import FOLDER
 
 SUBAGENTS: Final = "subagents"
@@ -32,9 +32,10 @@ MOST_FILES: Final = 32
 YAML: Final = (".yml", ".yaml")
 MARKDOWN: Final = (".md",)
 
-_NO_DEFINITIONS: Final = frozenset(
-    {"readme", "changelog", "license", "contributing", "index", "agents", "claude", "gemini", "security"}
-)
+_NO_DEFINITIONS: Final = frozenset({"readme", "changelog", "license", "contributing", "index"})
+_SELDOM_DEFINITIONS: Final = frozenset({"agents", "claude", "gemini", "security"})
+"""Markdown of these names is a definition where it begins with front matter."""
+_FORMS_OF_OTHERS: Final = (*YAML, ".toml", ".json", ".mdc")
 _NAME_LINE: Final = re.compile(r"^name:[ \t]*[\"']?([^\"'\r\n]{1,200})", re.MULTILINE)
 
 
@@ -132,7 +133,7 @@ class _Place:
     """Be a directory whose files are read in its own way."""
 
     path: Path
-    names: Callable[[], Sequence[str]]
+    names: Callable[..., Sequence[str]]
     text: Callable[[str], str | None]
 
 
@@ -166,20 +167,25 @@ class _Found:
     def add(self, place: _Place, endings: tuple[str, ...] = YAML + MARKDOWN) -> None:
         """Read the definitions that lie directly in a directory."""
         try:
-            names = [name for name in place.names() if _is_definition(name, endings)]
+            names = place.names()
         except ConfigError as exc:
             self.problems.append(exc)
             return
         for name in names:
-            self.read(place, name)
+            if _is_definition(name, endings):
+                self.read(place, name)
+            elif why := _why_unread(place, name, endings):
+                self.problems.append(ConfigError(why, path=str(place.path / name)))
 
     def read(self, place: _Place, name: str) -> None:
         """Read one file; one that has just been removed defines nothing."""
+        path, stem = str(place.path / name), PurePath(name).stem
+        if stem.lower() in _SELDOM_DEFINITIONS and not _has_front(place, name):
+            return
         self.files += 1
         if self.files > MOST_FILES:
-            self.unread = self.unread or str(place.path / name)
+            self.unread = self.unread or path
             return
-        path, stem = str(place.path / name), PurePath(name).stem
         try:
             text = place.text(name)
         except ConfigError as exc:
@@ -234,6 +240,28 @@ def _is_definition(name: str, endings: tuple[str, ...]) -> bool:
     if name.startswith(".") or pure.suffix.lower() not in endings:
         return False
     return not (pure.suffix.lower() in MARKDOWN and pure.stem.lower() in _NO_DEFINITIONS)
+
+
+def _has_front(place: _Place, name: str) -> bool:
+    """Say whether a file begins as a definition does, or is YAML."""
+    try:
+        return name.lower().endswith(YAML) or (place.text(name) or "").startswith(FENCE)
+    except ConfigError:
+        return False
+
+
+def _why_unread(place: _Place, name: str, endings: tuple[str, ...]) -> str:
+    """Return why what somebody may have meant as a definition is none; empty where nobody did."""
+    if name.startswith("."):
+        return ""
+    if PurePath(name).suffix.lower() in _FORMS_OF_OTHERS:
+        return f"is not read: definitions here end in {', '.join(endings)}"
+    try:
+        below = [] if PurePath(name).suffix else place.names(name)
+    except ConfigError:
+        return ""
+    is_full = any(_is_definition(one, endings) for one in below)
+    return "is not read: definitions lie directly in the folder above it; move them there" if is_full else ""
 
 
 def _name_in(text: str) -> str:

@@ -84,8 +84,36 @@ def test_only_files_directly_in_a_folder_that_are_definitions_are_read(home: Pat
     put(folder, "hidden", file=".hidden.md")
     (folder / "README.md").write_text("# What lies here\n")
     (folder / "notes.txt").write_text("no definition")
+    (folder / "empty").mkdir()
     found = shelf(Definitions(home).of(workspace), Layer.USER)
-    assert (names(found), said(found)) == (["mine"], [])
+    assert (names(found), said(found)) == (
+        ["mine"],
+        [f"{folder}/below: is not read: definitions lie directly in the folder above it; move them there"],
+    )
+
+
+def test_a_file_in_another_programs_form_is_named(home: Path, workspace: Path) -> None:
+    folder = home / ".kova" / "subagents"
+    put(folder, "mine")
+    (folder / "role.toml").write_text('name = "role"\n')
+    put(workspace / ".claude" / "agents", "late", file="late.yml")
+    layers = Definitions(home).of(workspace)
+    assert said(shelf(layers, Layer.USER)) == [
+        f"{folder}/role.toml: is not read: definitions here end in .yml, .yaml, .md"
+    ]
+    assert said(shelf(layers, Layer.WORKSPACE)) == [
+        f"{workspace}/.claude/agents/late.yml: is not read: definitions here end in .md"
+    ]
+
+
+@pytest.mark.parametrize("stem", ["security", "gemini", "Agents", "claude"])
+def test_a_definition_may_have_the_name_of_a_page(home: Path, workspace: Path, stem: str) -> None:
+    put(home / ".kova" / "subagents", "auditor", file=f"{stem}.md")
+    (workspace / ".claude" / "agents").mkdir(parents=True)
+    (workspace / ".claude" / "agents" / f"{stem}.md").write_text("# What agents are told here\n")
+    layers = Definitions(home).of(workspace)
+    assert names(shelf(layers, Layer.USER)) == ["auditor"]
+    assert (names(shelf(layers, Layer.WORKSPACE)), said(shelf(layers, Layer.WORKSPACE))) == ([], [])
 
 
 def test_one_name_in_two_files_is_the_first_ones(home: Path, workspace: Path) -> None:
@@ -137,6 +165,7 @@ def test_no_link_of_a_workspace_is_followed(home: Path, workspace: Path, parts: 
     found = shelf(Definitions(home).of(workspace), Layer.WORKSPACE)
     assert names(found) == []
     assert [one.name for one in found.broken] == ["second", "secret"]
+    assert "found a symbolic link: none is followed here (copy the file)" in said(found)[1]
 
 
 def test_a_folder_of_a_workspace_that_is_a_link_is_not_read(home: Path, workspace: Path) -> None:
