@@ -18,7 +18,8 @@ MAX_NODES: Final = 2_000
 _TAG = "tag:yaml.org,2002:"
 _KINDS = frozenset({"map", "seq", "str", "null", "bool", "int", "float", "timestamp", "value", "merge"})
 _WHOLE = re.compile(r"[-+]?(?:0|[1-9]\d{0,17})")
-_TRUE = frozenset({"true", "yes", "on"})
+_LOGIC = {"true": True, "false": False}
+"""Other words of logic (`no`, `on`) stay text, as in YAML 1.2: `NO` is a country, and `on` may be a name."""
 
 
 class YamlProblem(Exception):  # noqa: N818 -- it never leaves this room
@@ -118,7 +119,7 @@ def _scalar(node: Node) -> object:
         case "null":
             return None
         case "bool":
-            return text.lower() in _TRUE
+            return _LOGIC.get(text.lower(), text)
         case "int" if _WHOLE.fullmatch(text):
             return int(text)
         case _:

@@ -8,6 +8,7 @@ from typing import Final
 
 from kova_auto.core.subagents.definition import GRANTABLE
 from kova_auto.core.subagents.grants import MCP, Grants, granted, in_order, names_in, refused
+from kova_auto.core.subagents.keys import logic, shown
 
 MOST_NAMES: Final = 200
 """So many names of tools are looked at; a list that has more is an error."""
@@ -67,8 +68,7 @@ def _grant(found: Allowance, key: str, value: object) -> None:
         return
     names = _names(value)
     if names is None:
-        wanted = f"wanted at most {MOST_NAMES} names of tools, found something else"
-        found.errors.append((key, f"{wanted}; [] grants none, and there are {_known()}"))
+        found.errors.append((key, f"{_no_names(value)}; [] grants none, and there are {_known()}"))
         return
     said = granted(names)
     found.tools, found.servers = said.tools, said.servers
@@ -79,6 +79,7 @@ def _grant(found: Allowance, key: str, value: object) -> None:
 
 def _switch(found: Allowance, key: str, switches: Mapping[str, object]) -> None:
     """Obey a map of tools, as OpenCode has it: whatever it does not turn off is on."""
+    switches = {name: logic(on) for name, on in switches.items()}
     if not all(isinstance(on, bool) for on in switches.values()):
         found.errors.append((key, "wanted true or false for each tool, found something else"))
         return
@@ -122,9 +123,7 @@ def _take_away(found: Allowance, said: Mapping[str, object]) -> None:
     if (value := said.get("disallowedtools")) is not None:
         names = _names(value)
         if names is None:
-            found.errors.append(
-                ("disallowedtools", f"wanted at most {MOST_NAMES} names of tools, found something else")
-            )
+            found.errors.append(("disallowedtools", _no_names(value)))
         else:
             found.narrow("disallowedtools", refused(names))
     permission = said.get("permission")
@@ -172,6 +171,14 @@ def _names(value: object) -> tuple[str, ...] | None:
     else:
         return None
     return names if len(names) <= MOST_NAMES else None
+
+
+def _no_names(value: object) -> str:
+    """Return why something is no names of tools."""
+    if not isinstance(value, list):
+        return f"wanted names of tools, found {shown(value)}"
+    other = next((shown(one) for one in value if not isinstance(one, str)), f"more than {MOST_NAMES}")
+    return f"wanted at most {MOST_NAMES} names of tools, found {other}"
 
 
 def _each(entries: list[str]) -> Iterator[str]:

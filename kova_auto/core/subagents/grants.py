@@ -38,7 +38,7 @@ _BY_NAME: Final[Mapping[str, tuple[str, ...]]] = {
 }
 _NEVER: Final[Mapping[str, str]] = {
     **dict.fromkeys(("task", "agent", "taskwait"), "a subagent dispatches no others"),
-    **dict.fromkeys(("websearch", "codesearch"), "there is no search of the web here"),
+    **dict.fromkeys(("websearch", "codesearch", "googlewebsearch"), "there is no search of the web here"),
     **dict.fromkeys(("askuserquestion", "question", "askuser"), "a subagent asks nobody"),
     **dict.fromkeys(("exitplanmode", "enterplanmode", "slashcommand"), "that belongs to a person's session"),
     **dict.fromkeys(("memorywrite", "memoryread", "memorysearch"), "memory is its parent's alone"),

@@ -5,10 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from kova_auto.core.delivery.text import one_line
+
+_ALIKE: Final[Mapping[str, str]] = dict.fromkeys(("steps", "maxsteps"), "maxturns")
+"""What OpenCode calls a key of ours."""
+
 
 def canonical(key: str) -> str:
     """Return a key without the marks in which systems differ: `max-turns`, `max_turns` and `maxTurns` are one."""
-    return key.strip().replace("-", "").replace("_", "").lower()
+    plain = key.strip().replace("-", "").replace("_", "").lower()
+    return _ALIKE.get(plain, plain)
+
+
+_LOGIC: Final[Mapping[object, bool]] = {
+    **dict.fromkeys(("true", "yes", "on"), True),
+    **dict.fromkeys(("false", "no", "off"), False),
+}
+
+
+def logic(value: object) -> object:
+    """Return what a word of logic means; anything else as it is."""
+    return _LOGIC.get(value.strip().lower(), value) if isinstance(value, str) else value
 
 
 KEYS: Final = (
@@ -17,7 +34,12 @@ KEYS: Final = (
 )
 """The keys that count."""
 
-HARMLESS: Final[Mapping[str, tuple[object, ...]]] = {"mode": ("subagent", "all"), "permissionmode": ("default",)}
+HARMLESS: Final[Mapping[str, tuple[object, ...]]] = {
+    "mode": ("subagent", "all"),
+    "permissionmode": ("default",),
+    "memory": ("none",),
+    "kind": ("local",),
+}
 """Values of keys that are not obeyed which say what holds anyway; false does so for every key."""
 
 _PARENTS: Final = "a subagent may do what its parent may, and no more"
@@ -33,9 +55,9 @@ MEANT: Final[Mapping[str, str]] = {
     "topp": "that is left to the provider",
     "isolation": "it works where its parent works",
     "initialprompt": "it begins with the task that its parent gives it",
-    "steps": "write maxTurns",
-    "maxsteps": "write maxTurns",
     "mode": "every definition is one of a subagent",
+    "kind": "every definition is one of a subagent that works here",
+    "timeoutmins": "it has as much time as its parent has left; maxTurns bounds its replies",
     "readonly": "take the tools that write out of `tools`",
     "fallbackmodels": "the models of its parent are tried in their order",
 }
@@ -49,3 +71,20 @@ PASSED_OVER: Final = frozenset(
     }
 )
 """Keys that say nothing about the work."""
+
+
+def shown(value: object) -> str:
+    """Return what a key has, in a few words."""
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return str(value).lower()
+        case str():
+            return f"`{one_line(value, 60)}`"
+        case int():
+            return str(value)
+        case list():
+            return "a list"
+        case _:
+            return "a mapping"

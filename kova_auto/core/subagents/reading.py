@@ -18,7 +18,7 @@ from kova_auto.core.delivery.text import one_line
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.subagents.allowance import Allowance, allowance
 from kova_auto.core.subagents.definition import Layer, Subagent
-from kova_auto.core.subagents.keys import HARMLESS, KEYS, MEANT, PASSED_OVER, canonical
+from kova_auto.core.subagents.keys import HARMLESS, KEYS, MEANT, PASSED_OVER, canonical, logic, shown
 from kova_auto.core.subagents.roster import Defined
 from kova_auto.core.toml.document import together
 
@@ -113,10 +113,10 @@ class _Reading:
             elif name in _COUNTING:
                 said[name] = value
             elif name in {"disable", "disabled"}:
-                if value is not False:
+                if logic(value) is not False:
                     self._wrong(key, "this definition is disabled by its own file")
             elif name in MEANT:
-                if value is not None and value is not False and value not in HARMLESS.get(name, ()):
+                if value is not None and logic(value) is not False and value not in HARMLESS.get(name, ()):
                     self._note(key, f"is not obeyed: {MEANT[name]}")
             elif name not in PASSED_OVER:
                 near = get_close_matches(name, _COUNTING, n=1)
@@ -145,7 +145,7 @@ class _Reading:
         value = said.get("description")
         text = value.strip() if isinstance(value, str) else ""
         if not text:
-            self._wrong("description", "wanted a sentence that says when to use it, found none")
+            self._wrong("description", f"wanted a sentence that says when to use it, found {shown(value or None)}")
         return text.replace("\\n", "\n")[:MOST_DESCRIPTION_CHARS]
 
     def _prompt(self, said: Mapping[str, object]) -> str:
@@ -179,7 +179,7 @@ class _Reading:
             return None
         number = int(value) if isinstance(value, str) and re.fullmatch(r"[0-9]{1,6}", value) else value
         if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= MOST_TURNS:
-            self._wrong("maxturns", f"wanted a whole number from 1 to {MOST_TURNS}, found {_shown(value)}")
+            self._wrong("maxturns", f"wanted a whole number from 1 to {MOST_TURNS}, found {shown(value)}")
             return None
         return number
 
@@ -189,7 +189,7 @@ class _Reading:
         if value is None:
             return "", ""
         if not isinstance(value, str):
-            self._wrong("model", f"wanted provider/model, found {_shown(value)}")
+            self._wrong("model", f"wanted provider/model, found {shown(value)}")
             return "", ""
         text = value.strip().strip(_OPTIONAL_QUOTES)
         if text.lower() in _INHERITED:
@@ -197,7 +197,7 @@ class _Reading:
         if _OWN_MODEL.fullmatch(text):
             return text, ""
         hint = f'models = {{ {_bare(text)} = "provider/model" }} of [agents] in the settings names another'
-        self._note("model", f"{_shown(text)} names no provider: it has its parent's model", hint)
+        self._note("model", f"{shown(text)} names no provider: it has its parent's model", hint)
         return "", text.lower()
 
     def _skills(self, said: Mapping[str, object]) -> tuple[str, ...] | None:
@@ -206,7 +206,7 @@ class _Reading:
             return None
         names = value.split(",") if isinstance(value, str) else value
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            self._wrong("skills", f"wanted names of skills, found {_shown(value)}")
+            self._wrong("skills", f"wanted names of skills, found {shown(value)}")
             return None
         kept = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
         if len(kept) > MOST_SKILLS:
@@ -228,19 +228,3 @@ class _Reading:
 
 def _bare(text: str) -> str:
     return text.lower() if re.fullmatch(r"[A-Za-z0-9_-]+", text) else f'"{one_line(text.lower(), 40)}"'
-
-
-def _shown(value: object) -> str:
-    match value:
-        case None:
-            return "nothing"
-        case bool():
-            return str(value).lower()
-        case str():
-            return f"`{one_line(value, 60)}`"
-        case int():
-            return str(value)
-        case list():
-            return "a list"
-        case _:
-            return "a mapping"

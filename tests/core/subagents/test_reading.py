@@ -105,6 +105,7 @@ def test_allowed_tools_add_nothing_to_tools() -> None:
     [
         ({"tools": {"write": False, "edit": False, "bash": False}}, GRANTABLE[1:2] + GRANTABLE[4:]),
         ({"tools": {"*": False, "read": True, "grep": True}}, ("read", "grep")),
+        ({"tools": {"*": "no", "read": "yes", "grep": "On"}}, ("read", "grep")),
         ({"tools": "Read, Bash, Edit", "permission": {"edit": "deny", "bash": "allow"}}, ("bash", "read")),
         ({"tools": "Read, Write", "permission": {"edit": "deny"}}, ("read",)),
         ({"tools": "Read, Bash", "permission": {"*": "deny", "read": "allow"}}, ("read",)),
@@ -153,7 +154,17 @@ def test_a_key_that_nobody_knows_is_named_whatever_it_says(value: object) -> Non
     assert problems(markdown(nightly=value)) == ["4: nightly: this key is not known, and means nothing"]
 
 
-@pytest.mark.parametrize("front", [{"mode": "subagent"}, {"background": False}, {"permissionMode": "default"}])
+@pytest.mark.parametrize(
+    "front",
+    [
+        {"mode": "subagent"},
+        {"background": False},
+        {"background": "no"},
+        {"permissionMode": "default"},
+        {"memory": "none"},
+        {"kind": "local"},
+    ],
+)
 def test_a_key_that_is_not_obeyed_may_say_what_holds_anyway(front: Mapping[str, object]) -> None:
     assert markdown(**front).problems == ()
 
@@ -162,9 +173,25 @@ def test_keys_that_say_nothing_and_empty_ones_are_passed_over() -> None:
     assert markdown(color="red", version="1.0", hooks=None, mcpServers=None, tags=["a"]).problems == ()
 
 
-@pytest.mark.parametrize("key", ["maxTurns", "max_turns", "max-turns"])
+@pytest.mark.parametrize("key", ["maxTurns", "max_turns", "max-turns", "steps", "maxSteps"])
 def test_keys_are_known_in_the_ways_in_which_systems_write_them(key: str) -> None:
     assert markdown(**{key: 7}).agent.max_turns == 7
+
+
+@pytest.mark.parametrize(
+    ("front", "sentence"),
+    [
+        ({"tools": ["read", True]}, "4: tools: wanted at most 200 names of tools, found true; [] grants none"),
+        ({"tools": 7}, "4: tools: wanted names of tools, found 7; [] grants none"),
+        ({"tools": ["read"] * 201}, "4: tools: wanted at most 200 names of tools, found more than 200"),
+        ({"disallowedTools": [{"a": 1}]}, "4: disallowedTools: wanted at most 200 names of tools, found a mapping"),
+        ({"description": True}, "3: description: wanted a sentence that says when to use it, found true"),
+        ({"description": ""}, "3: description: wanted a sentence that says when to use it, found none"),
+    ],
+)
+def test_what_stands_in_the_place_of_names_or_of_a_sentence_is_said(front: Mapping[str, object], sentence: str) -> None:
+    (found,) = wrong({**LEAST, **front})
+    assert found.startswith(sentence)
 
 
 @pytest.mark.parametrize("turns", [0, -1, 1001, True, "many", "1.5", [3]])
