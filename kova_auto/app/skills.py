@@ -18,7 +18,8 @@ from kova_auto.core.ids import RunId
 from kova_auto.core.job import Job
 from kova_auto.core.skills.catalogue import lacking, listed
 from kova_auto.core.skills.precedence import Broken, Shelf, chosen
-from kova_auto.core.skills.skill import FILES, FOLDERS, MOST_BYTES, Layer, Skill, SkillFile
+from kova_auto.core.skills.skill import FILES, FOLDERS, MOST_BYTES, TOO_LARGE, Layer, Skill, SkillFile
+from kova_auto.core.skills.stray import Found, Stray
 from kova_auto.knowledge.plugins import read_plugins
 from kova_auto.knowledge.skills import parse_skill, plugin_skills, user_skills
 from kova_auto.settings.model import Settings
@@ -44,13 +45,16 @@ class Skills:
 
     def shelf(self, ground: Ground) -> Shelf:
         """Return the skills that there are for a run."""
-        found, notices = list[Skill | Broken](), list[str]()
+        found, notices, strays = list[Skill | Broken](), list[str](), list[str]()
         for one in self._files(ground):
-            if isinstance(one, str):
-                notices.append(one)
-            else:
-                found.append(parse_skill(one))
-        return chosen(found, notices)
+            match one:
+                case str():
+                    notices.append(one)
+                case Stray():
+                    strays.append(one.sentence)
+                case SkillFile():
+                    found.append(parse_skill(one))
+        return chosen(found, notices, strays)
 
     def told(self, ground: Ground, wanted: Sequence[str] | None) -> Briefing:
         """Return what a run is told of its skills.
@@ -68,7 +72,7 @@ class Skills:
         """Return where skills lie, if there are any, besides those of a workspace."""
         return _own(self.home, tuple(self.extra))
 
-    def _files(self, ground: Ground) -> Iterator[SkillFile | str]:
+    def _files(self, ground: Ground) -> Iterator[Found]:
         yield from workspace_skills(self.roots, ground)
         yield from user_skills(self.home)
         yield from plugin_skills(self.extra, self.home)
@@ -96,39 +100,43 @@ def ground_of(workspace: Path) -> Ground:
     return Ground(_NOBODY, str(workspace))
 
 
-def skill_at(path: Path) -> Skill | Broken:
-    """Return the skill in a folder, or of a `SKILL.md`, wherever it lies: it is read to be checked, not to be used.
+def skills_at(path: Path) -> list[Skill | Broken]:
+    """Return the skill in a folder or of a `SKILL.md`, or those in the folders of a folder, wherever they lie.
+
+    They are read to be checked, not to be used.
 
     Raises:
         ConfigError: There is none.
     """
-    folder = path if path.is_dir() else path.parent
-    names = FILES if path.is_dir() else (path.name,)
+    if not path.is_dir():
+        return [_skill_at(path.parent, (path.name,), path)]
+    below = sorted(each for each in path.iterdir() if any((each / name).exists() for name in FILES))
+    if below and not any((path / name).exists() for name in FILES):
+        return [_skill_at(folder, FILES, folder) for folder in below]
+    return [_skill_at(path, FILES, path)]
+
+
+def _skill_at(folder: Path, names: Sequence[str], path: Path) -> Skill | Broken:
     file = next((name for name in names if (folder / name).exists()), None)
     if file is None:
         message = f"wanted a folder with a {FILES[0]}, found {'none in it' if path.is_dir() else 'nothing'}"
         raise ConfigError(message, path=str(path))
     folder = folder.absolute()
-    data = _read(folder / file)
-    text, problem = text_of(data)
+    text, problem = _read(folder / file)
     name = folder.resolve().name
     return parse_skill(SkillFile(Layer.WORKSPACE, str(folder.parent), name, str(folder), file, text, problem))
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path) -> tuple[str, str]:
+    """Return a file's text, or why it has none."""
     if not path.is_file():
-        message = "wanted an ordinary file"
-        raise ConfigError(message, path=str(path))
+        return "", "wanted an ordinary file"
     try:
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as exc:
-        message = f"cannot be read: {exc.strerror}"
-        raise ConfigError(message, path=str(path)) from exc
-    if len(data) > MOST_BYTES:
-        message = f"wanted at most {MOST_BYTES // 1024} KiB, found more"
-        raise ConfigError(message, path=str(path))
-    return data
+        return "", f"cannot be read: {exc.strerror}"
+    return ("", TOO_LARGE) if len(data) > MOST_BYTES else text_of(data)
 
 
 def lacking_skills(skills: Skills, job: Job) -> str:
@@ -146,6 +154,10 @@ def of_skills(skills: Skills, jobs: Sequence[Job]) -> Iterator[Finding]:
             if one.file.path not in said:
                 yield Finding("skill", one.file.shown, Mark.WARN, one.error.problems[0].sentence)
             said.add(one.file.path)
+        for sentence in (*shelf.notices, *shelf.strays):
+            if sentence not in said:
+                yield Finding("skill", place, Mark.WARN, sentence)
+            said.add(sentence)
         for skill, before in shelf.shadowed:
             if before.file.layer is Layer.WORKSPACE and skill.file.layer is not Layer.WORKSPACE:
                 text = f"of {place} comes before {skill.file.shown}, which has the same name"

@@ -111,3 +111,8 @@ def checked_json(found: Skill | Broken) -> JsonDict:
         return {"path": found.file.path, "name": None, "errors": errors, "warnings": []}
     warnings = [problem_json(remark) for remark in found.remarks]
     return {"path": found.file.path, "name": found.name, "errors": [], "warnings": warnings}
+
+
+def unread_json(text: str) -> JsonDict:
+    """Return what lies among skills and is not read as a program reads it."""
+    return {"path": None, "name": None, "errors": [], "warnings": [problem_json(ConfigError(text))]}

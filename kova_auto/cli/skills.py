@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -44,7 +44,7 @@ With --json: an object with name, description, layer, path, license, compatibili
 hidden, remarks, text.
 """
 _CHECK: Final = """\
-Check skills against the open format: a folder, a SKILL.md, or all that there are for a workspace.
+Check skills against the open format: a skill's folder, a folder of skills, a SKILL.md, or all for a workspace.
 
 Everything that is wrong is named with its line. What is put up with is a warning; with --strict it counts as well.
 
@@ -108,7 +108,9 @@ def show(
 def check(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[PATH]...", help="A skill's folder, or its SKILL.md; else all.", show_default=False),
+        typer.Argument(
+            metavar="[PATH]...", help="Skills, folders of them, or a SKILL.md; else all.", show_default=False
+        ),
     ] = None,
     *,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings count as well.")] = False,
@@ -118,20 +120,22 @@ def check(
     json: JsonOption = False,
 ) -> None:
     """Say of each file what is wrong with it."""
-    from kova_auto.cli.skill_rows import checked_json
+    from kova_auto.cli.skill_rows import checked_json, unread_json
     from kova_auto.core.skills.precedence import Broken
 
-    found = _given(paths, workspace, job) if paths else _all(workspace, job, config)
+    found, others = _given(paths, workspace, job) if paths else _all(workspace, job, config)
     if json:
-        say_json([checked_json(one) for one in found])
+        say_json([*(checked_json(one) for one in found), *map(unread_json, others)])
     else:
         for one in found:
             _say_checked(one)
         if not found:
             say(_NONE)
+        for text in others:
+            complain(one_line(text, 1000), "warning")
     if any(isinstance(one, Broken) for one in found):
         raise typer.Exit(WRONG)
-    if strict and any(not isinstance(one, Broken) and one.remarks for one in found):
+    if strict and (others or any(not isinstance(one, Broken) and one.remarks for one in found)):
         raise typer.Exit(FAILED)
 
 
@@ -147,19 +151,20 @@ def _say_checked(found: Skill | Broken) -> None:
         complain(one_line(remark.sentence, 1000), "warning")
 
 
-def _given(paths: list[Path], workspace: Path | None, job: str | None) -> list[Skill | Broken]:
-    from kova_auto.app.skills import skill_at
+def _given(paths: list[Path], workspace: Path | None, job: str | None) -> tuple[list[Skill | Broken], Sequence[str]]:
+    from kova_auto.app.skills import skills_at
 
     if workspace is not None or job is not None:
         message = "wanted paths, or one of --workspace and --job, found both"
         raise ConfigError(message)
-    return [skill_at(path) for path in paths]
+    return [skill for path in paths for skill in skills_at(path)], ()
 
 
-def _all(workspace: Path | None, job: str | None, config: Path | None) -> list[Skill | Broken]:
+def _all(workspace: Path | None, job: str | None, config: Path | None) -> tuple[list[Skill | Broken], Sequence[str]]:
+    """Return every file of a skill that there is for a workspace, and a sentence for what is not read."""
     with _opened(workspace, job, config) as (shelf, _, _):
         found: list[Skill | Broken] = [*shelf.skills, *(skill for skill, _ in shelf.shadowed), *shelf.broken]
-        return sorted(found, key=lambda one: (one.file.layer, one.file.path))
+        return sorted(found, key=lambda one: (one.file.layer, one.file.path)), (*shelf.notices, *shelf.strays)
 
 
 @contextmanager
@@ -179,7 +184,7 @@ def _problems(shelf: Shelf, wanted: tuple[str, ...] | None) -> list[str]:
 
     broken = [problem.sentence for one in shelf.broken for problem in one.error.problems]
     why = lacking(shelf, wanted)
-    return [*shelf.notices, *broken, *([f"context.skills: {why}"] if why else [])]
+    return [*shelf.notices, *broken, *shelf.strays, *([f"context.skills: {why}"] if why else [])]
 
 
 def _named(shelf: Shelf, name: str, place: Path) -> Skill:
@@ -194,5 +199,8 @@ def _named(shelf: Shelf, name: str, place: Path) -> Skill:
         if one.file.name == name:
             raise one.error
     known = ", ".join(shelf.by_name) or "none"
+    called = next(
+        (f"the one in the folder {name} is called {one.name}; " for one in shelf.skills if one.file.name == name), ""
+    )
     message = f"there is no skill {name}"
-    raise ConfigError(message, path=str(place), hint=f"there are: {known}")
+    raise ConfigError(message, path=str(place), hint=f"{called}there are: {known}")

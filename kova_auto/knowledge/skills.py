@@ -16,7 +16,8 @@ from typing import Final
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.skills.check import skill_of
 from kova_auto.core.skills.precedence import Broken
-from kova_auto.core.skills.skill import FILES, FOLDERS, MOST_IN_FOLDER, Layer, Skill, SkillFile
+from kova_auto.core.skills.skill import FILES, FOLDERS, Layer, Skill, SkillFile
+from kova_auto.core.skills.stray import Found, Stray, at_most, strays
 from kova_auto.knowledge.files import read_trusted
 from kova_auto.knowledge.frontmatter import split_mended
 
@@ -25,13 +26,13 @@ _MOST_KNOWN: Final = 32 * 1024
 """Characters of a file that is kept in mind as it was parsed."""
 
 
-def user_skills(home: Path) -> Iterator[SkillFile | str]:
+def user_skills(home: Path) -> Iterator[Found]:
     """Yield the skills of a user in the order of their places, and a sentence where one is not read."""
     for parts in FOLDERS:
         yield from _in_folder(home.joinpath(*parts), Layer.USER, f"~/{'/'.join(parts)}", home=home)
 
 
-def plugin_skills(extra: Sequence[tuple[str, Path]], home: Path) -> Iterator[SkillFile | str]:
+def plugin_skills(extra: Sequence[tuple[str, Path]], home: Path) -> Iterator[Found]:
     """Yield the skills of plugins.
 
     Args:
@@ -66,7 +67,7 @@ def _parsed(file: SkillFile) -> Skill | Broken:
         return Broken(file, exc)
 
 
-def _in_folder(folder: Path, layer: Layer, within: str, *, home: Path) -> Iterator[SkillFile | str]:
+def _in_folder(folder: Path, layer: Layer, within: str, *, home: Path) -> Iterator[Found]:
     try:
         with os.scandir(folder) as entries:
             names = sorted(entry.name for entry in islice(entries, _MOST_ENTRIES) if not entry.name.startswith("."))
@@ -75,15 +76,13 @@ def _in_folder(folder: Path, layer: Layer, within: str, *, home: Path) -> Iterat
     except OSError as exc:
         yield f"{within} is not read: {exc.strerror}"
         return
-    files = (found for name in names if (found := _found(folder / name, layer, within, home)))
-    yield from islice(files, MOST_IN_FOLDER)
-    if left := sum(1 for _ in files):
-        yield f"{within} has more than {MOST_IN_FOLDER} skills; {left} are not read"
+    found = (_found(folder / name, layer, within, home) or _stray(folder / name, within) for name in names)
+    yield from at_most(within, (one for one in found if one))
 
 
 def _found(entry: Path, layer: Layer, within: str, home: Path) -> SkillFile | None:
     """Return the skill in a folder; None where there is none."""
-    file = next((name for name in FILES if os.path.lexists(entry / name)), None)
+    file = next((name for name in FILES if os.path.exists(entry / name)), None)  # noqa: PTH110 -- no error where it may not be looked at
     if file is None:
         return None
     folder = Path(os.path.realpath(entry))
@@ -96,6 +95,18 @@ def _found(entry: Path, layer: Layer, within: str, home: Path) -> SkillFile | No
     if "\0" in text:
         text, problem = "", "wanted text, found a NUL in it"
     return SkillFile(layer, within, entry.name, str(folder), file, text, problem)
+
+
+def _stray(entry: Path, within: str) -> Stray | None:
+    def holds_skill(name: str) -> bool:
+        return os.path.isfile(entry / name / FILES[0])  # noqa: PTH113 -- likewise
+
+    try:
+        with os.scandir(entry) as entries:
+            names = sorted(one.name for one in islice(entries, _MOST_ENTRIES))
+    except OSError:
+        return None
+    return strays(within, entry.name, names, holds_skill)
 
 
 def _leads_out(entry: Path, folder: Path, path: Path, layer: Layer, home: Path) -> str:

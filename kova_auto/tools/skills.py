@@ -9,9 +9,10 @@ from posixpath import dirname
 from typing import Final
 
 from kova_auto.core.errors import ToolError
-from kova_auto.core.skills.skill import FILES, FOLDERS, MOST_BYTES, MOST_IN_FOLDER, Layer, SkillFile
+from kova_auto.core.skills.skill import FILES, FOLDERS, TOO_LARGE, Layer, SkillFile
+from kova_auto.core.skills.stray import Found, Stray, at_most, strays
 from kova_auto.tools.boundary import LISTING
-from kova_auto.tools.files import read_file
+from kova_auto.tools.files import read_if_small
 from kova_auto.tools.instructions import is_there
 from kova_auto.tools.output import printable
 from kova_auto.tools.roots import Ground, Roots, Target
@@ -19,7 +20,7 @@ from kova_auto.tools.roots import Ground, Roots, Target
 _MOST_ENTRIES: Final = 4_096
 
 
-def workspace_skills(roots: Roots, ground: Ground) -> Iterator[SkillFile | str]:
+def workspace_skills(roots: Roots, ground: Ground) -> Iterator[Found]:
     """Yield the skills of a workspace in the order of their places, and a sentence where one is not read."""
     for parts in FOLDERS:
         within = "/".join(parts)
@@ -28,10 +29,7 @@ def workspace_skills(roots: Roots, ground: Ground) -> Iterator[SkillFile | str]:
         except ToolError as exc:
             yield f"{within} is not read: {exc}"
             continue
-        files = (found for name in names if (found := _found(roots, ground, within, name)))
-        yield from islice(files, MOST_IN_FOLDER)
-        if left := sum(1 for _ in files):
-            yield f"{within} has more than {MOST_IN_FOLDER} skills; {left} are not read"
+        yield from at_most(within, (found for name in names if (found := _found(roots, ground, within, name))))
 
 
 def _names(roots: Roots, target: Target) -> list[str]:
@@ -47,8 +45,8 @@ def _names(roots: Roots, target: Target) -> list[str]:
             os.close(fd)
 
 
-def _found(roots: Roots, ground: Ground, within: str, name: str) -> SkillFile | None:
-    """Return the skill in a folder; None where there is none."""
+def _found(roots: Roots, ground: Ground, within: str, name: str) -> SkillFile | Stray | None:
+    """Return the skill in a folder, or why it is none; None where nobody meant it as one."""
     for file in FILES:
         shown = f"{within}/{name}/{file}"
         folder = f"{ground.workspace.rstrip('/')}/{within}/{name}"
@@ -56,13 +54,31 @@ def _found(roots: Roots, ground: Ground, within: str, name: str) -> SkillFile | 
             target = roots.locate(shown, ground, writes=False)
             if not is_there(target):
                 continue
-            content = read_file(roots, target, limit=MOST_BYTES)
+            content = read_if_small(roots, target)
         except ToolError as exc:
-            return SkillFile(Layer.WORKSPACE, within, printable(name), folder, file, problem=str(exc))
-        folder = dirname(content.path)
-        text, problem = text_of(content.data)
+            return SkillFile(Layer.WORKSPACE, within, printable(name), folder, file, problem=_problem(exc, shown))
+        folder = dirname(content.path) if content else folder
+        text, problem = text_of(content.data) if content else ("", TOO_LARGE)
         return SkillFile(Layer.WORKSPACE, within, printable(name), folder, file, text, problem)
-    return None
+    return _stray(roots, ground, within, name)
+
+
+def _stray(roots: Roots, ground: Ground, within: str, name: str) -> Stray | None:
+    def lies_in(folder: str) -> list[str]:
+        try:
+            return [printable(one) for one in _names(roots, roots.locate(folder, ground, writes=False))]
+        except ToolError:
+            return []
+
+    names = lies_in(f"{within}/{name}")
+    return strays(within, printable(name), names, lambda below: FILES[0] in lies_in(f"{within}/{name}/{below}"))
+
+
+def _problem(exc: ToolError, shown: str) -> str:
+    """Return why a file is not read, for a person, to whom its place is named besides."""
+    why = str(exc).removeprefix(f"{shown} ")
+    plain = why.removesuffix(": name that")
+    return why if plain == why else f"{plain}: copy it there, or link to it from ~/{'/'.join(FOLDERS[0])}"
 
 
 def text_of(data: bytes) -> tuple[str, str]:

@@ -224,3 +224,41 @@ def test_doctor_names_what_jobs_would_miss(desk: Desk) -> None:
     assert "wanted front matter" in said[0][1]
     assert said[1][1] == f"of {desk.workspace} comes before ~/.kova/skills/notes/SKILL.md, which has the same name"
     assert "found no gone (there are: notes)" in said[2][1]
+
+
+def test_what_lies_among_skills_and_is_none_is_warned_of(desk: Desk) -> None:
+    a_skill(desk.here / "deep", "inner")
+    why = ".kova/skills/deep is no skill: it holds skills, as inner; move them up to .kova/skills"
+    checked, strict = desk.here_("check"), desk.here_("check", "--strict")
+
+    assert desk.said("list")["problems"] == [why]
+    assert (checked.exit_code, strict.exit_code) == (0, 1)
+    assert checked.stderr == f"warning: {why}\n"
+    assert desk.said("check") == [
+        {
+            "path": None,
+            "name": None,
+            "errors": [],
+            "warnings": [{"line": None, "key": "", "message": why, "hint": ""}],
+        }
+    ]
+
+
+def test_a_folder_of_skills_is_checked_whole(desk: Desk) -> None:
+    a_skill(desk.here, "notes")
+    (a_skill(desk.here, "huge") / "SKILL.md").write_text("x" * 300_000)
+    result = desk.run("check", str(desk.here))
+
+    assert result.exit_code == 2
+    assert result.stdout == f"ok  notes  {desk.here}/notes/SKILL.md\n"
+    assert result.stderr.startswith(f"error: {desk.here}/huge/SKILL.md: wanted at most 256 KiB, found more")
+
+
+def test_who_asks_by_the_name_of_a_folder_is_told_the_skills(desk: Desk) -> None:
+    a_skill(desk.here, "notes").rename(desk.here / "notes-v2")
+    result = desk.here_("show", "notes-v2")
+
+    assert result.exit_code == 2
+    assert (
+        "there is no skill notes-v2 (the one in the folder notes-v2 is called notes; there are: notes)" in result.stderr
+    )

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kova_auto.core.skills.check import KEYS
 from kova_auto.core.skills.precedence import Broken
 from kova_auto.core.skills.skill import MOST_BYTES, MOST_IN_FOLDER, Layer, Skill, SkillFile
+from kova_auto.core.skills.stray import Stray
 from kova_auto.knowledge.skills import parse_skill, plugin_skills, user_skills
 from tests.knowledge.skill_shapes import BROKEN, FOLDERS, REMARKED, SOUND
 
@@ -129,6 +130,36 @@ def test_a_link_of_the_users_own_leads_to_a_folder_elsewhere(home: Path) -> None
 
     assert isinstance(skill, Skill)
     assert (skill.file.folder, skill.file.shown) == (f"{home}/dotfiles/plain", "~/.claude/skills/plain/SKILL.md")
+
+
+def test_a_skill_may_have_the_name_of_the_folder_that_a_link_leads_to(home: Path) -> None:
+    a_skill(home / "dotfiles/plain")
+    (home / ".kova/skills").mkdir(parents=True)
+    (home / ".kova/skills/short").symlink_to(home / "dotfiles/plain")
+    skill = the_one(home)
+
+    assert isinstance(skill, Skill)
+    assert (skill.name, skill.remarks) == ("plain", ())
+
+
+def test_a_folder_that_is_no_skill_is_named(home: Path) -> None:
+    a_skill(home / ".kova/skills/deep/inner")
+    (home / ".agents/skills/lost").mkdir(parents=True)
+    (home / ".agents/skills/lost/SKILL.md").symlink_to("nowhere")
+
+    assert list(user_skills(home)) == [
+        Stray("~/.kova/skills/deep is no skill: it holds skills, as inner; move them up to ~/.kova/skills"),
+        Stray("~/.agents/skills/lost is no skill: its SKILL.md is a link that leads nowhere"),
+    ]
+
+
+@pytest.mark.parametrize("written", ["''", "[]"])
+def test_a_list_of_no_tools_is_remarked_on(written: str, home: Path) -> None:
+    a_skill(home / ".kova/skills/plain", f"---\nname: plain\ndescription: x\nallowed-tools: {written}\n---\nDo it.\n")
+    skill = the_one(home)
+
+    assert isinstance(skill, Skill)
+    assert (skill.tools, [remark.message for remark in skill.remarks]) == ((), ["names no tool"])
 
 
 def test_no_link_leads_out_of_a_skills_folder(home: Path) -> None:

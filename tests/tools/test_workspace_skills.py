@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from kova_auto.core.skills.skill import Layer, SkillFile
+from kova_auto.core.skills.stray import Found, Stray
 from kova_auto.tools.skills import workspace_skills
 from tests.tools.tool_scenes import a_ground, put, some_roots
 
 SKILL = b"---\nname: x\ndescription: Does one thing.\n---\nDo it.\n"
 
 
-def found(top: Path, *, secret: tuple[Path, ...] = ()) -> list[SkillFile | str]:
+def found(top: Path, *, secret: tuple[Path, ...] = ()) -> list[Found]:
     roots = some_roots(secret=secret)
     try:
         return list(workspace_skills(roots, a_ground(top / "W")))
@@ -78,9 +79,12 @@ def test_no_link_leads_out_of_the_workspace(place: str, is_absolute: bool, top: 
     path.symlink_to(target if is_absolute else os.path.relpath(target, path.parent))
     [one] = found(top)
 
+    assert not isinstance(one, Stray)
     why = one if isinstance(one, str) else one.problem
     assert "passes through a symbolic link that is not followed" in why
     assert isinstance(one, str) or not one.text
+    if isinstance(one, SkillFile):
+        assert why.endswith(f"{top}/out/evil/SKILL.md: copy it there, or link to it from ~/.kova/skills")
 
 
 def test_what_lies_among_secrets_is_not_read(top: Path) -> None:
@@ -96,13 +100,28 @@ def test_what_lies_among_secrets_is_not_read(top: Path) -> None:
     [
         (b"---\nname: x\ncaf\xe9\n", "wanted text in UTF-8, found byte 0xe9 in line 3"),
         (b"---\0\n", "wanted text, found a NUL in it"),
-        (b"x" * 300_000, "has 300000 bytes; this tool takes at most 262144"),
+        (b"x" * 300_000, "wanted at most 256 KiB, found more; move details to files beside it"),
     ],
 )
 def test_what_is_no_text_of_that_size_is_named(data: bytes, why: str, top: Path) -> None:
     put(top / "W/.kova/skills/x/SKILL.md", data)
 
-    assert why in the_one(top).problem
+    assert the_one(top).problem == why
+
+
+def test_a_folder_that_is_no_skill_is_named(top: Path) -> None:
+    put(top / "W/.kova/skills/deep/inner/SKILL.md", SKILL)
+    put(top / "W/.kova/skills/kit/notes.md", SKILL)
+    put(top / "W/.kova/skills/shared/a.py", b"")
+    put(top / "W/.kova/skills/README.md", b"")
+    (top / "W/.kova/skills/lost").mkdir()
+    (top / "W/.kova/skills/lost/SKILL.md").symlink_to("nowhere")
+
+    assert found(top) == [
+        Stray(".kova/skills/deep is no skill: it holds skills, as inner; move them up to .kova/skills"),
+        Stray(".kova/skills/kit is no skill: wanted a SKILL.md in it, found notes.md; rename it, if it is that"),
+        Stray(".kova/skills/lost is no skill: its SKILL.md is a link that leads nowhere"),
+    ]
 
 
 def test_nothing_waits_for_a_pipe_in_its_place(top: Path) -> None:

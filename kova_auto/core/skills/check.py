@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import Final
 
 from kova_auto.core.errors import ConfigError
@@ -119,7 +120,8 @@ class _Reading:
         if not _STRICT.fullmatch(written):
             hint = "one - between words, none at an end" if re.fullmatch(r"[a-z0-9-]+", written) else ""
             self._remark("name", _found(written, "a name of a-z, 0-9 and -"), hint)
-        if unicodedata.normalize("NFKC", written) != unicodedata.normalize("NFKC", folder):
+        folders = (folder, PurePath(self.file.folder).name)  # Another one where a link leads to it.
+        if unicodedata.normalize("NFKC", written) not in {unicodedata.normalize("NFKC", one) for one in folders}:
             self._remark("name", f"wanted the name of its folder, {folder}, found {written}", "rename one of them")
         return written
 
@@ -174,6 +176,8 @@ class _Reading:
                 self._refuse("allowed-tools", message, "allowed-tools: Read Grep")
                 return None, None
         tools, unknown = tools_of(names)
+        if not names:
+            self._remark("allowed-tools", "names no tool", "a run that loads it keeps none; leave the key out for all")
         for name in unknown:
             self._remark("allowed-tools", f"{name} names no tool here", "what it means cannot be used")
         if unknown and not tools:

@@ -29,12 +29,14 @@ class Shelf:
         shadowed: Those that another of the same name stands before, with that one.
         broken: What cannot be used.
         notices: What else there is to say, a sentence each.
+        strays: What lies among skills and is none, a sentence each; no run is told of it.
     """
 
     skills: tuple[Skill, ...] = ()
     shadowed: tuple[tuple[Skill, Skill], ...] = ()
     broken: tuple[Broken, ...] = ()
     notices: tuple[str, ...] = ()
+    strays: tuple[str, ...] = ()
     by_name: dict[str, Skill] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -42,7 +44,7 @@ class Shelf:
         object.__setattr__(self, "by_name", {skill.name: skill for skill in self.skills})
 
 
-def chosen(found: Iterable[Skill | Broken], notices: Iterable[str] = ()) -> Shelf:
+def chosen(found: Iterable[Skill | Broken], notices: Iterable[str] = (), strays: Iterable[str] = ()) -> Shelf:
     """Return the shelf of what was found, in the order of the places; what two places lead to is there once."""
     first: dict[str, Skill] = {}
     shadowed, broken = list[tuple[Skill, Skill]](), list[Broken]()
@@ -55,4 +57,4 @@ def chosen(found: Iterable[Skill | Broken], notices: Iterable[str] = ()) -> Shel
             broken.append(one)
         elif (before := first.setdefault(one.name, one)) is not one:
             shadowed.append((one, before))
-    return Shelf(tuple(first.values()), tuple(shadowed), tuple(broken), tuple(notices))
+    return Shelf(tuple(first.values()), tuple(shadowed), tuple(broken), tuple(notices), tuple(strays))

@@ -21,6 +21,7 @@ MOST_IN_FOLDER: Final = 64
 """So many skills of one directory are read."""
 MOST_BYTES: Final = 256 * 1024
 """Of one `SKILL.md`."""
+TOO_LARGE: Final = f"wanted at most {MOST_BYTES // 1024} KiB, found more; move details to files beside it"
 
 
 class Layer(StrEnum):
