@@ -29,6 +29,9 @@ class Database(Protocol):
             JournalError: The database did not do it.
         """
 
+    async def jot(self, work: Work[T]) -> T:
+        """Do the same by the shortest way, for a few rows that are not large."""
+
     async def read(self, work: Work[T]) -> T:
         """Return what `work` found; it cannot change anything."""
 

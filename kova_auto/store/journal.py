@@ -24,6 +24,8 @@ from kova_auto.store.database import Database
 from kova_auto.store.drafts import Draft, Drafts, Facts
 
 _JOBS, _OPENED = 256, 1024
+_SMALL = 64 * 1024
+"""Characters and bytes up to which facts and blobs may be written on the loop."""
 Guard = Callable[[str], str]
 E = TypeVar("E", bound=Event)
 
@@ -45,7 +47,7 @@ class SqlJournal:
         state = self._sharing(opened(event))
         self._opened[event.run_id] = state, text  # Whoever looks for work may see it before it is answered here.
         try:
-            is_new = await self._database.write(partial(facts.open_run, state=state, text=text))
+            is_new = await self._database.jot(partial(facts.open_run, state=state, text=text))
         except BaseException:
             self._opened.pop(event.run_id, None)
             raise
@@ -100,7 +102,8 @@ class SqlJournal:
                 facts.tell_parent(connection, draft.after, self._drafts, self._guard)
             return draft
 
-        return self._drafts.written(await self._database.write(work))
+        is_small = sum(map(len, blobs), sum(len(text) for _, text in written)) <= _SMALL
+        return self._drafts.written(await (self._database.jot if is_small else self._database.write)(work))
 
     async def acquire(
         self,
@@ -118,16 +121,16 @@ class SqlJournal:
         self._opened.pop(run_id, None)
         ahead = reached if known and _are_as_said(written, then) else None
         wanted = facts.Wanted(worker, now, lease, written, ahead)
-        taken = await self._database.write(partial(facts.acquire, state=state, drafts=self._drafts, wanted=wanted))
+        taken = await self._database.jot(partial(facts.acquire, state=state, drafts=self._drafts, wanted=wanted))
         return taken if isinstance(taken, Unavailable) else self._drafts.written(taken)
 
     async def renew(self, run_id: RunId, *, epoch: int, now: datetime, lease: timedelta) -> Renewal:
         """Extend the lease, if the epoch still holds it."""
-        return await self._database.write(partial(leases.renew, run_id=run_id, epoch=epoch, until=now + lease))
+        return await self._database.jot(partial(leases.renew, run_id=run_id, epoch=epoch, until=now + lease))
 
     async def release(self, run_id: RunId, *, epoch: int) -> None:
         """Give the lease back; does nothing where the epoch does not hold it."""
-        await self._database.write(partial(leases.release, run_id=run_id, epoch=epoch))
+        await self._database.jot(partial(leases.release, run_id=run_id, epoch=epoch))
 
     async def keep(self, data: bytes) -> BlobHash:
         """Keep a blob; twice is once."""

@@ -132,7 +132,7 @@ class SqlLedger:
 
     async def _first(self, work: Work[None]) -> bool:
         try:
-            await self._database.write(work)
+            await self._database.jot(work)
         except _ClaimedError:
             return False
         return True
