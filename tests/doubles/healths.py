@@ -23,7 +23,9 @@ class MemoryHealths:
         self, endpoint: EndpointName, how: Callable[[Health], Health], raising: Raising = nothing
     ) -> tuple[Health, Health]:
         before = self.known.get(endpoint, Health(endpoint=endpoint))
-        after = self.known[endpoint] = how(before)
-        for alert in raising(before, after):
+        after = how(before)
+        raised = raising(before, after)
+        self.known[endpoint] = after
+        for alert in raised:
             self.alerts.setdefault(alert.alert_id, [alert.model_dump_json()])
         return before, after
