@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Self
 
 from tests.docs.pages import Block
 from tests.docs.terminal import Shown, environment, fits, on_terminal
+from tests.support.ports import free_port
 
 PORT = "8080"  # what pages write; a test takes a free one
 NOTHING = Shown(0, "")
@@ -28,7 +28,7 @@ class Reader:
     _first: str = ""
 
     def __enter__(self) -> Self:
-        self._port = _free_port()
+        self._port = str(free_port())
         return self
 
     def __exit__(
@@ -86,8 +86,3 @@ class Reader:
         rest, _ = self._beside.communicate()
         self._beside = None
         return self._first + rest
-
-
-def _free_port() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return str(server.getsockname()[1])

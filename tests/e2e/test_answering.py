@@ -8,7 +8,6 @@ import html
 import json
 import re
 import signal
-import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,8 +19,9 @@ import pytest
 
 from kova_auto.clock import SystemClock
 from kova_auto.delivery.receiver import Receiver
-from tests.e2e.scenes import WRITES, Program, Scene, endpoint, receiving
+from tests.e2e.scenes import WAIT_S, WRITES, Program, Scene, endpoint, receiving
 from tests.e2e.test_approvals import ASKS, READY
+from tests.support.ports import free_port
 
 SIGNING = "slack-signing-secret-0123456789"
 DISPATCHES = """
@@ -62,13 +62,6 @@ allow_cidrs = ["127.0.0.0/8"]
 """
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 @pytest.fixture
 def scene(tmp_path: Path) -> Scene:
     return Scene(tmp_path)
@@ -93,7 +86,7 @@ def asking(scene: Scene, script: str, more: str = "") -> Iterator[tuple[Program,
 
 def told(receiver: Receiver, count: int = 1) -> list[dict[str, object]]:
     """Return what was received, once there is so much of it."""
-    until = time.monotonic() + 20
+    until = time.monotonic() + WAIT_S
     while len(receiver.received) < count and time.monotonic() < until:
         time.sleep(0.05)
     return [json.loads(one.body) for one in receiver.received]

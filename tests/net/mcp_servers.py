@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
+
+from tests.support.ports import free_port
 
 _OFFICIAL = """
 import sys, uvicorn
@@ -33,9 +34,7 @@ Answer = Callable[[dict[str, str], Any], bytes]
 @asynccontextmanager
 async def official(*flags: str) -> AsyncIterator[str]:
     """Serve two tools by the official library, in a process of its own; give the address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", _OFFICIAL, str(port), *flags)
     try:
         for _ in range(1_200):

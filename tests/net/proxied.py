@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -15,6 +14,7 @@ from pathlib import Path
 from kova_auto.core.approval.network import Network
 from kova_auto.net.proxy import Bounds, Proxy, ProxyDoor
 from kova_auto.net.resolver import NameNotFoundError
+from tests.support.ports import free_port
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 BOUNDS = Bounds(head_s=5.0, idle_s=5.0)
@@ -38,18 +38,13 @@ class Names:
         return self.table[host]
 
 
-def a_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
-
-
 @asynccontextmanager
 async def a_door(
     network: Network, names: Mapping[str, Sequence[str]], *, bounds: Bounds = BOUNDS, closed: bool = False
 ) -> AsyncIterator[tuple[ProxyDoor, int]]:
     """Yield a door and the port that it serves; `closed` to all networks but public ones."""
     door = Proxy(Names(names), () if closed else LOOPBACK, bounds).door(network)
-    port = a_port()
+    port = free_port()
     argv = [sys.executable, "-I", "-S", str(HANDOVER), str(door.descriptor), str(port), "--", "/bin/true"]
     try:
         await asyncio.to_thread(subprocess.run, argv, pass_fds=(door.descriptor,), check=True)

@@ -28,7 +28,7 @@ NONE: Mapping[str, str] = {}
 async def connected(
     path: Path, url: str, *, headers: Mapping[str, str] = NONE, allow_private: bool = True, most: int = 1 << 20
 ) -> AsyncIterator[Connection]:
-    server = Server(name="web", layer=Layer.USER, url=url, allow_private=allow_private, timeout_s=10.0)
+    server = Server(name="web", layer=Layer.USER, url=url, allow_private=allow_private, timeout_s=60.0)
     address = Address(url, headers, allow_private=allow_private, max_body_bytes=most)
     record = Record.of(RunDirs(path, RunId("nightly")), server)
     connection = Connection(server, Way(address, str(path), record, Limits(), dialled))
@@ -44,8 +44,8 @@ async def connected(
 async def test_a_server_by_the_official_library_is_called(tmp_path: Path, flags: tuple[str, ...]) -> None:
     async with official(*flags) as url, connected(tmp_path, url) as connection:
         assert [tool.name for tool in (await connection.listing()).tools] == ["add", "fail"]
-        found = await connection.call("add", {"a": 2, "b": 3}, 10)
-        failed = await connection.call("fail", {}, 10)
+        found = await connection.call("add", {"a": 2, "b": 3}, 60)
+        failed = await connection.call("fail", {}, 60)
     assert found["structuredContent"] == {"result": 5}
     assert failed["isError"] is True
 
@@ -58,7 +58,7 @@ async def test_headers_are_sent_with_every_request(tmp_path: Path) -> None:
         return greeted(message) or result(message, {"content": []})
 
     async with ours(answer) as url, connected(tmp_path, url, headers={"Authorization": "Bearer x"}) as connection:
-        await connection.call("get", {}, 10)
+        await connection.call("get", {}, 60)
     assert len(seen) >= 4
     assert set(seen) == {"Bearer x"}
 
@@ -143,7 +143,7 @@ async def test_an_answer_that_is_none_is_an_error(tmp_path: Path, odd: str) -> N
     async with ours(answer) as url:
         with pytest.raises(ToolFailedError, match=said):
             async with connected(tmp_path, url) as connection:
-                await connection.call("get", {}, 10)
+                await connection.call("get", {}, 60)
 
 
 async def test_a_flood_over_http_ends_the_connection_and_the_next_call_another(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ async def test_a_session_that_the_server_knows_no_more_is_ended(tmp_path: Path) 
 
     async with ours(answer) as url, connected(tmp_path, url) as connection:
         with pytest.raises(ToolFailedError, match="Session terminated"):
-            await connection.call("get", {}, 10)
+            await connection.call("get", {}, 60)
         assert connection.is_over
 
 

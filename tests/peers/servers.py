@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import time
 import urllib.error
@@ -24,14 +23,6 @@ wanted the servers by others in tests/peers, found none; to set them up:
   tests/peers/.venv/bin/pip install --require-hashes -r .ci/peers.txt
   PATH="$PWD/tests/peers/.venv/bin:$PATH" npm ci --prefix tests/peers --ignore-scripts"""
 PATIENCE_S = 60
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def ask(url: str, body: object = None, *, method: str | None = None) -> Any:  # noqa: ANN401  # whatever JSON it is

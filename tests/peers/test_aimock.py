@@ -19,7 +19,8 @@ from kova_auto.core.job import Outcome
 from kova_auto.core.message import Usage
 from kova_auto.core.run import RunState
 from tests.app.houses import Home
-from tests.peers.servers import BIN, NODE_MODULES, ask, free_port, served
+from tests.peers.servers import BIN, NODE_MODULES, ask, served
+from tests.support.ports import free_port
 
 pytestmark = pytest.mark.slow
 

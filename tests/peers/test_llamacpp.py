@@ -21,7 +21,8 @@ from kova_auto.core.run import RunState
 from kova_auto.engine.dispatch import Advanced
 from kova_auto.llm.local.weights import SMOLLM2, add
 from tests.app.houses import Home
-from tests.peers.servers import ask, free_port, served
+from tests.peers.servers import ask, served
+from tests.support.ports import free_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("llamacpp")]
 

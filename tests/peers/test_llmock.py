@@ -17,7 +17,8 @@ from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
 from kova_auto.core.run import RunState
 from tests.app.houses import Home
-from tests.peers.servers import BIN, ask, free_port, served
+from tests.peers.servers import BIN, ask, served
+from tests.support.ports import free_port
 
 pytestmark = pytest.mark.slow
 

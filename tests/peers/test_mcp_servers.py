@@ -15,7 +15,8 @@ from kova_auto.core.message import ImagePart, ResultStatus
 from kova_auto.core.run import RunState
 from tests.app.houses import Home, id_of
 from tests.app.mcp_homes import FULL, a_script, configure, ran, rules, texts
-from tests.peers.servers import BIN, NODE_MODULES, SET_UP, free_port, served
+from tests.peers.servers import BIN, NODE_MODULES, SET_UP, served
+from tests.support.ports import free_port
 
 pytestmark = pytest.mark.slow
 

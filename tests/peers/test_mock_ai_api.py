@@ -15,7 +15,8 @@ from kova_auto.core.job import Outcome
 from kova_auto.core.run import RunState
 from kova_auto.engine.dispatch import Advanced
 from tests.app.houses import Home
-from tests.peers.servers import BIN, free_port, served
+from tests.peers.servers import BIN, served
+from tests.support.ports import free_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("mock-ai-api")]
 
