@@ -21,7 +21,7 @@ from kova_auto.app.subagents import Nobody, Rosters, rosters_of
 from kova_auto.app.tooling import tooling_of
 from kova_auto.app.vault import Vault
 from kova_auto.core.approval.explanation import Explanation, Settled, explain, settled
-from kova_auto.core.approval.levels import ApprovalLevel, Mode, Verdict
+from kova_auto.core.approval.levels import ApprovalLevel, Verdict
 from kova_auto.core.approval.policy import Policy
 from kova_auto.core.consent import Standing
 from kova_auto.core.errors import ConfigError, JournalError
@@ -100,9 +100,7 @@ class Explainer:
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """Return every tool there is, whatever the job's mode."""
-        scene = self._bench.scene(self.policy)
-        found = [spec for mode in Mode for spec in self.toolbox.specs(scene, mode)]
-        return tuple({spec.name: spec for spec in found}.values())
+        return self._bench.specs(self.policy)
 
     def arguments(self, tool: str, text: str) -> dict[str, JsonValue]:
         """Return the arguments that a person means by a plain text, as a path or a command.

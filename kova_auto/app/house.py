@@ -251,7 +251,7 @@ def _world(
         redact=vault.redact,
         zone=lambda state: opening.past.zone(state.job),
         hindrance=lambda state: unproven(tooling.sandbox, policy_of_run(state), state.job),
-        turned=Preflight(store.journal, store.views, tooling.toolbox, tooling.servers, clock).turned,
+        refused=Preflight(store.journal, store.views, tooling.toolbox, tooling.servers, clock).refused,
         prepare=opening.copies.prepare,
         brief=briefings.of,
         tidy=opening.copies.tidy,

@@ -23,6 +23,15 @@ def cache_of(servers: McpServers) -> Cache:
     return Cache(servers.places.work / "mcp")
 
 
+def is_on_record(servers: McpServers, job: Job, tool: str, now: datetime) -> bool:
+    """Say whether it is known what a server says of a tool, by its full name, where that decides how it is judged."""
+    named = parsed(tool)
+    server = servers.chosen(job).find(named[0]) if named else None
+    if server is None or not server.trust_read_only_hint:
+        return True
+    return cache_of(servers).known(server, now, Limits().cache_s) is not None
+
+
 def of_mcp(servers: McpServers, jobs: Sequence[Job], now: datetime) -> Iterator[Finding]:
     """Yield what there is to say of the files for each workspace, and of what each job names."""
     places = list(dict.fromkeys(job.workspace for job in jobs)) or [str(servers.places.home)]

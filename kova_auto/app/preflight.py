@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from kova_auto.app.mcp import McpServers
-from kova_auto.app.mcp_findings import cache_of
+from kova_auto.app.mcp_findings import is_on_record
+from kova_auto.app.needed import refused_beforehand
 from kova_auto.app.rejudging import Bench
 from kova_auto.core.approval.explanation import Settled, settled
 from kova_auto.core.approval.levels import Ruling
@@ -19,14 +20,12 @@ from kova_auto.core.event import Event, Origin, RunRequested
 from kova_auto.core.ids import JobName, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.judged import JudgedCall, judged_calls
-from kova_auto.core.mcp.names import parsed
 from kova_auto.core.policy import policy_of_run
 from kova_auto.core.ports import Clock, Journal, Toolbox, Views
 from kova_auto.core.run import RunState
 from kova_auto.core.tool_names import MCP
 from kova_auto.core.turning import Turned, said_turned, say_the_same
 from kova_auto.threads import aside
-from kova_auto.tools.mcp.launch import Limits
 
 _GOOD: Final = frozenset({Outcome.DONE, Outcome.NOTHING_TO_REPORT})
 _LOOKED_AT, _RUNS = 20, 3
@@ -47,22 +46,30 @@ class Preflight:
     servers: McpServers
     clock: Clock
 
-    async def turned(self, state: RunState) -> str:
-        """Return which tools a run would be refused that earlier ones used, and what to do; empty where it may begin.
+    async def refused(self, state: RunState) -> str:
+        """Return which tools a run would be refused that it needs, or that earlier ones used; empty where it may begin.
 
         A run that somebody asked for begins whatever has changed; what it does well counts from then on. So does the
         further attempt of one.
         """
-        request = state.request
-        if request.origin in (Origin.REQUEST, Origin.PARENT) or request.staged or state.attempt > 1:
+        request, needed = state.request, state.job.limits.required_tools
+        is_asked_for = request.origin in (Origin.REQUEST, Origin.PARENT) or request.staged or state.attempt > 1
+        if request.level or (is_asked_for and not needed):
             return ""
         policy = policy_of_run(state)
         bench = Bench(self.toolbox, state.job, RunId(f"{state.run_id}/preflight"), self.clock.now())
+        reason = ""
+        if needed:
+            reason = await refused_beforehand(needed, bench, policy, self.servers)
+            await self.toolbox.settle(bench.scene(policy))
+        return reason if reason or is_asked_for else await self._turned(state, bench, policy)
+
+    async def _turned(self, state: RunState, bench: Bench, policy: Policy) -> str:
         known: set[str] = set()
         found: list[Turned] = []
         is_first = True
         async for earlier, events in self._earlier(state):
-            if is_first and earlier.policy_hash == request.policy_hash and not state.job.mcp.servers:
+            if is_first and earlier.policy_hash == state.request.policy_hash and not state.job.mcp.servers:
                 return ""  # What it may do is what that one could, and that one was compared with those before.
             is_first = False
             of_run = await self._of_run(earlier, events, bench, policy, known)
@@ -107,17 +114,9 @@ class Preflight:
         facts, verdict = await bench.anew(call, earlier.workspace, policy)
         if facts.problem or settled(verdict, policy) is not Settled.DENY:
             return None
-        if not await aside(lambda: self._is_known(facts.call.tool, bench)):
+        if not await aside(lambda: is_on_record(self.servers, bench.job, facts.call.tool, bench.now)):
             return None
         return Turned(facts.call.tool, earlier.run_id, call.verdict, verdict)
-
-    def _is_known(self, tool: str, bench: Bench) -> bool:
-        """Say whether it is on record what a server says of its tool, where that counts."""
-        named = parsed(tool)
-        server = self.servers.chosen(bench.job).find(named[0]) if named else None
-        if server is None or not server.trust_read_only_hint:
-            return True
-        return cache_of(self.servers).known(server, bench.now, Limits().cache_s) is not None
 
 
 def _key(call: JudgedCall) -> str:

@@ -15,11 +15,11 @@ from kova_auto.core.approval.policy import Policy
 from kova_auto.core.ids import CallId, RunId
 from kova_auto.core.job import Job
 from kova_auto.core.judged import JudgedCall
-from kova_auto.core.message import ToolCall
+from kova_auto.core.message import ToolCall, ToolSpec
+from kova_auto.core.ports import Toolbox
 from kova_auto.core.skill_facts import OfferedSkill
 from kova_auto.core.skills.narrowing import narrowed_by
 from kova_auto.core.tool import Scene
-from kova_auto.engine.world import Enquiry
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Bench:
         skills: That such a run may load.
     """
 
-    toolbox: Enquiry
+    toolbox: Toolbox
     job: Job
     run_id: RunId
     now: datetime
@@ -48,6 +48,11 @@ class Bench:
         call = known.call.model_copy(update={"args": _moved(known.call.args, workspace, self.job.workspace)})
         facts = await self.facts(call, policy, known.tainted_by, unagreed=known.verdict.rule == UNAGREED)
         return facts, adjudicate(replace(facts, narrowed_by=narrowed_by(facts, known.skills)), policy)
+
+    def specs(self, policy: Policy) -> tuple[ToolSpec, ...]:
+        """Return every tool there is, whatever the job's mode."""
+        found = [spec for mode in Mode for spec in self.toolbox.specs(self.scene(policy), mode)]
+        return tuple({spec.name: spec for spec in found}.values())
 
     def scene(self, policy: Policy) -> Scene:
         """Return what a tool may know of such a run."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from kova_auto.core.duration import render_duration
 from kova_auto.core.job import Outcome
-from kova_auto.core.message import ResultStatus
+from kova_auto.core.mcp.names import is_call_of
+from kova_auto.core.message import ResultStatus, ToolCall
 from kova_auto.core.run import Execution, RunState
 
 SAME_REFUSED = 3
@@ -67,6 +69,11 @@ def _without_required(state: RunState) -> Reached | None:
     required = state.job.limits.required_tools
     for reply in state.replies[state.first_reply :]:
         for call in (state.calls[call.id] for call in reply.calls):
-            if call.call.tool in required and call.result and call.result.status is ResultStatus.DENIED:
-                return Reached(Outcome.BLOCKED, f"a call of {call.call.tool} was refused (limits.required_tools)")
+            if call.result and call.result.status is ResultStatus.DENIED and (name := _named(required, call.call)):
+                return Reached(Outcome.BLOCKED, f"a call of {name} was refused (limits.required_tools)")
     return None
+
+
+def _named(required: Sequence[str], call: ToolCall) -> str:
+    """Return by which of these names a call is required; empty where it is not."""
+    return next((name for name in required if call.tool == name or is_call_of(name, call.tool, call.args)), "")

@@ -8,6 +8,8 @@ from kova_auto.core.skill_facts import USE_SKILL
 from kova_auto.core.toml.complaints import did_you_mean
 
 MCP: Final = "mcp"
+OF_SERVERS: Final = "mcp__"
+"""The full names of servers' tools begin so."""
 PLAN_WRITE: Final = "plan_write"
 PLAN_EXIT: Final = "plan_exit"
 WORK_NEEDED: Final = "ask_needs_work"
@@ -40,8 +42,8 @@ TOOL_NAMES: Final = (
 
 
 def check_tool_name(name: str) -> str | None:
-    """Return what is wrong with the name of a tool that a job cannot do without, or None."""
-    if name in TOOL_NAMES:
+    """Return what is wrong with the name of a tool of our own that a job cannot do without, or None."""
+    if name in TOOL_NAMES or name.startswith(OF_SERVERS):
         return None
     hint = did_you_mean(name, TOOL_NAMES) or f"there are {', '.join(TOOL_NAMES)}"
     return f"there is no tool {name!r}; {hint}"

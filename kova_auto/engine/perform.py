@@ -124,7 +124,7 @@ async def _assemble(state: RunState, world: World) -> Entries:
     if reason := await world.hindrance(state):
         yield _unable(Outcome.BLOCKED, reason, world)
         return
-    if reason := await world.turned(state):
+    if reason := await world.refused(state):
         yield _unable(Outcome.BLOCKED, reason, world, pauses=True)
         return
     try:

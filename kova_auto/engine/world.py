@@ -61,8 +61,8 @@ class World(Senses):
     Attributes:
         learn: Gets to know the secrets that a run's job names, before anything of the run is read or written.
         hindrance: Says why a run must not begin here, as its job wants what this machine lacks; empty where it may.
-        turned: Says which tools that earlier runs of its job were allowed a scheduled run would be refused; empty where
-            it would be refused none.
+        refused: Says which tools a run would be refused that its job cannot do without, or that its earlier runs were
+            allowed; empty where it may begin.
         prepare: Makes the workspace of a run that works in its own, and says what the run is to know of it; raises
             ConfigError.
         stop: Asks runs that others have dispatched to end, and says why; does nothing to those that have ended.
@@ -81,7 +81,7 @@ class World(Senses):
     learn: Callable[[RunState], None]
     zone: Callable[[RunState], ZoneInfo]
     hindrance: Callable[[RunState], Awaitable[str]]
-    turned: Callable[[RunState], Awaitable[str]]
+    refused: Callable[[RunState], Awaitable[str]]
     prepare: Callable[[RunState], Awaitable[tuple[str, ...]]]
     brief: Callable[[RunState], Awaitable[Briefing]]
     tidy: Callable[[RunState], Awaitable[str]]

@@ -211,3 +211,67 @@ async def test_one_call_that_still_passes_keeps_its_tool(home: Home) -> None:
         allows(home)
         after = await timed(house, home, "07:00:00")
     assert came(after) == (Outcome.DONE, 3)
+
+
+ECHO_NEEDED = 'limits.required_tools = ["mcp__db__echo"]\n'
+
+
+async def test_a_tool_that_a_job_cannot_do_without_is_judged_before_a_model_is_asked(home: Home) -> None:
+    configure(home.path, db=runs("dies"))
+    home.job("look", "allow_scripted = true\n" + ECHO_NEEDED + DB, a_script(echo()))
+    async with home.house() as house:
+        mine = await by_hand(house, home)
+        timely = await timed(house, home, "07:00:00")
+
+    assert came(mine) == came(timely) == (Outcome.BLOCKED, 0)
+    assert mine.finished
+    assert timely.finished
+    assert mine.finished.reason.startswith(
+        "limits.required_tools: mcp__db__echo would be refused (level.read-only.outward)"
+    )
+    assert (mine.finished.pauses, timely.finished.pauses) == ("", timely.finished.reason)
+
+
+async def test_a_tool_that_is_needed_and_allowed_is_used(home: Home) -> None:
+    configure(home.path, db=runs())
+    home.job("look", ECHO_NEEDED + 'permissions.allow_mcp_tools = ["mcp__db__echo"]\n' + DB, a_script(echo()))
+    async with home.house() as house:
+        assert came(await by_hand(house, home)) == (Outcome.DONE, 2)
+
+
+async def test_another_tool_of_its_server_may_be_refused(home: Home) -> None:
+    configure(home.path, db=runs())
+    allowed = 'permissions.allow_mcp_tools = ["mcp__db__look"]\n'
+    home.job("look", 'limits.required_tools = ["mcp__db__look"]\n' + allowed + DB, a_script(echo()))
+    async with home.house() as house:
+        assert came(await by_hand(house, home)) == (Outcome.DONE, 2)
+
+
+async def test_one_refused_call_of_a_needed_tool_ends_the_run(home: Home) -> None:
+    configure(home.path, db=runs())
+    allowed = 'automation = "full"\n'
+    home.job("look", allowed + ECHO_NEEDED + DB, a_script(echo("one"), echo("two"), echo("three")))
+    async with home.house() as house:
+        state = await by_hand(house, home)
+    assert state.finished
+    assert came(state) == (Outcome.BLOCKED, 2)
+    assert state.finished.reason == "a call of mcp__db__echo was refused (limits.required_tools)"
+
+
+@pytest.mark.parametrize(
+    ("needed", "more", "outcome"),
+    [
+        ("write", "", Outcome.BLOCKED),
+        ("write", 'automation = "workspace-write"\n', Outcome.DONE),
+        ("write", 'approval.when_needed = "suspend"\n', Outcome.DONE),
+        ("read", "", Outcome.DONE),
+        ("write", 'automation = "full"\nmode = "ask"\n', Outcome.BLOCKED),
+        ("question", "", Outcome.DONE),
+    ],
+)
+async def test_a_tool_of_our_own_that_no_call_may_use_blocks_too(
+    home: Home, needed: str, more: str, outcome: Outcome
+) -> None:
+    home.job("look", f'{more}limits.required_tools = ["{needed}"]\n')
+    async with home.house() as house:
+        assert came(await by_hand(house, home))[0] is outcome

@@ -331,7 +331,7 @@ async def test_a_run_that_this_machine_cannot_hold_is_blocked_before_it_begins_u
 
 
 async def test_a_scheduled_run_that_would_be_refused_its_jobs_tools_is_blocked_and_its_schedule_rests() -> None:
-    stage = Stage(turned="write is not allowed any more; hunter2-hunter2")
+    stage = Stage(refused="write is not allowed any more; hunter2-hunter2")
     await stage.opened(origin=Origin.SCHEDULE)
     assert await stage.advance() is Advanced.DONE
     assert await stage.ended() == (Outcome.BLOCKED, "write is not allowed any more; [redacted]")
@@ -342,7 +342,7 @@ async def test_a_scheduled_run_that_would_be_refused_its_jobs_tools_is_blocked_a
 
 
 async def test_a_run_that_somebody_asked_for_lets_no_schedule_rest() -> None:
-    stage = Stage(turned="write is not allowed any more")
+    stage = Stage(refused="write is not allowed any more")
     await stage.opened(origin=Origin.REQUEST)
     await stage.advance()
     state = await stage.journal.load(RUN)

@@ -44,7 +44,7 @@ class Stage:
     bells: Bells = field(default_factory=Bells)
     lease: timedelta = LEASE
     hindrance: str = ""
-    turned: str = ""
+    refused: str = ""
     notices: tuple[str, ...] = ()
     brief: Briefing = NOTHING
     kept: str = ""
@@ -79,7 +79,7 @@ class Stage:
             redact=lambda text: text.replace("hunter2-hunter2", "[redacted]"),
             zone=lambda _: ZoneInfo("UTC"),
             hindrance=self._hindrance,
-            turned=self._turned,
+            refused=self._refused,
             prepare=self._prepare,
             brief=self._brief,
             tidy=self._tidy,
@@ -94,8 +94,8 @@ class Stage:
     async def _hindrance(self, _: RunState) -> str:
         return self.hindrance
 
-    async def _turned(self, _: RunState) -> str:
-        return self.turned
+    async def _refused(self, _: RunState) -> str:
+        return self.refused
 
     async def _prepare(self, _: RunState) -> tuple[str, ...]:
         return self.notices

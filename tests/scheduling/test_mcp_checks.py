@@ -27,6 +27,7 @@ def load(path: Path, more: str) -> str:
         'mcp.servers = ["github", "workspace:db", "kit:lint"]',
         'mcp.servers = ["github"]\npermissions.allow_mcp_tools = ["mcp__github__search", "mcp__github__get_*"]',
         'mcp.servers = ["db"]\npermissions.allow_mcp_tools = ["mcp__workspace:db__query"]',
+        'mcp.servers = ["db"]\nlimits.required_tools = ["mcp__db__query", "mcp", "read"]',
     ],
 )
 def test_servers_and_their_tools_are_named(tmp_path: Path, more: str) -> None:
@@ -46,6 +47,11 @@ def test_servers_and_their_tools_are_named(tmp_path: Path, more: str) -> None:
             'mcp.servers = ["github"]\npermissions.allow_mcp_tools = ["mcp__githup__*"]',
             "is a tool of githup, which mcp.servers does not name (did you mean github?)",
         ),
+        (
+            'mcp.servers = ["github"]\nlimits.required_tools = ["mcp__githup__get"]',
+            "a.toml:3: limits.required_tools[0]: is a tool of githup, which mcp.servers does not name (did you mean",
+        ),
+        ('limits.required_tools = ["mcp__github__*"]', "limits.required_tools[0]: wanted the whole name of one tool"),
         ('permissions.allow_mcp_tools = ["mcp__github__*"]', 'mcp.servers does not name ([mcp] servers = ["github"]'),
     ],
 )

@@ -8,9 +8,14 @@ of that name.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
-PREFIX: Final = "mcp__"
+from pydantic import JsonValue
+
+from kova_auto.core.tool_names import MCP, OF_SERVERS
+
+PREFIX: Final = OF_SERVERS
 _SERVER = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]|_(?=[A-Za-z0-9.-])){0,63}")
 _ADDRESS = re.compile(rf"(?:{_SERVER.pattern}:)?{_SERVER.pattern}")
 _TOOL = re.compile(r"[A-Za-z0-9_.:/@-]{1,128}")
@@ -42,6 +47,16 @@ def parsed(name: str) -> tuple[str, str] | None:
     """Return the server's address and the tool's name, either perhaps with wildcards; None where it is no full name."""
     server, mark, tool = name.removeprefix(PREFIX).partition("__")
     return (server, tool) if name.startswith(PREFIX) and mark and server and tool else None
+
+
+def is_call_of(name: str, tool: str, args: Mapping[str, JsonValue]) -> bool:
+    """Say whether a call of the tool `mcp` is of a server's tool of this full name; the server may be named plainly."""
+    if tool != MCP or args.get("action") != "call" or (wanted := parsed(name)) is None:
+        return False
+    server, called = args.get("server"), args.get("tool")
+    if isinstance(called, str) and (whole := parsed(called)):
+        server, called = server or whole[0], whole[1]
+    return called == wanted[1] and server in (wanted[0], wanted[0].rpartition(":")[2])
 
 
 def check_pattern(text: str) -> str:
