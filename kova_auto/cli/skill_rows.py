@@ -100,8 +100,9 @@ def _narrows(skill: Skill) -> str:
     if skill.allowed is None:
         return ""
     if skill.tools is None:
-        return f"nothing (allowed-tools: {' '.join(skill.allowed)})"
-    return f"{', '.join(skill.tools) or 'no tools'} (allowed-tools: {' '.join(skill.allowed)})"
+        return f"nothing: a run keeps its tools (allowed-tools: {' '.join(skill.allowed)})"
+    left = ", ".join(skill.tools) or "no tools"
+    return f"{left}, once a run has loaded it; they are judged as ever (allowed-tools: {' '.join(skill.allowed)})"
 
 
 def checked_json(found: Skill | Broken) -> JsonDict:

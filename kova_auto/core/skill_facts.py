@@ -29,8 +29,15 @@ class UsedSkill(Value):
     Attributes:
         folder: Absolute and canonical.
         tools: That it says are enough for its work, by our names; None where it says nothing.
+        file: Name of its `SKILL.md` there.
     """
 
     name: str
     folder: str
     tools: tuple[str, ...] | None = None
+    file: str = "SKILL.md"
+
+    @property
+    def path(self) -> str:
+        """Return where it says so, absolute."""
+        return f"{self.folder}/{self.file}"

@@ -93,7 +93,7 @@ class UseSkillTool:
         target = self._target(offered, scene, "")
         files = [] if self._roots.hides(target.path, target.root) else sorted(self._files(target, offered.file))
         told_ = told(ResultStatus.OK, instructions(skill, _shown(offered.folder, scene), files))
-        used = UsedSkill(name=offered.name, folder=offered.folder, tools=skill.tools)
+        used = UsedSkill(name=offered.name, folder=offered.folder, tools=skill.tools, file=offered.file)
         return told_.but(reads={content.path: content.hash}, skill=used)
 
     def _files(self, target: Target, own: str) -> Iterator[str]:

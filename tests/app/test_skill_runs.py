@@ -183,7 +183,9 @@ async def test_a_loaded_skill_narrows_the_tools_and_the_reason_names_it(home: Ho
     verdict = state.call(SECOND).verdict
     assert verdict
     assert (verdict.ruling, verdict.rule) == (Ruling.DENY, "skill.allowed_tools")
-    assert "write is none of the tools of the skill reader (allowed-tools: read, grep)" in told(state, SECOND)
+    where = f"{home.workspace}/.kova/skills/reader/SKILL.md"
+    left_out = f"write is left out by the skill reader: its allowed-tools are read, grep ({where})"
+    assert left_out in told(state, SECOND)
     assert not (home.workspace / "a.txt").exists()
     third = state.call(THIRD).verdict
     assert third

@@ -122,7 +122,10 @@ def test_a_skill_is_shown_with_all_that_it_says(desk: Desk) -> None:
         "license:     Apache-2.0",
         "needs:       Needs git.",
         "metadata:    author: example-org, version: 1.0",
-        "narrows to:  bash, task_output, task_stop, read (allowed-tools: Bash(git:*) Read)",
+        (
+            "narrows to:  bash, task_output, task_stop, read, once a run has loaded it; they are judged as ever "
+            "(allowed-tools: Bash(git:*) Read)"
+        ),
         "",
     ]
     assert "# Release notes" in result.stdout

@@ -54,6 +54,7 @@ _EFFECTS: dict[Effect, str] = {
     Effect.WORK_NEEDED: "the tools of ask mode do nothing",
 }
 _MODE_TOOLS = (Effect.GOAL, Effect.CONTRACT, Effect.PLAN, Effect.LEAVE_PLAN, Effect.WORK_NEEDED)
+_LOOKING = (Effect.READ, Effect.WEB_READ)
 _INSTEAD: dict[Row, str] = {
     Row.READ_ELSEWHERE: "Work from what you can read, and say in your answer what you could not see.",
     Row.WEB_READ: "Work from what you can read, and say in your answer what you could not look up.",
@@ -119,9 +120,10 @@ def unagreed() -> str:
 
 def narrowed(facts: CallFacts) -> str:
     """Return the reason for a tool that the loaded skills leave out."""
+    instead = "Go on without it." if facts.effect in _LOOKING else _PROPOSE
     return (
-        f"{facts.call.tool} is none of the tools of the {facts.narrowed_by}, which this run has loaded; no approval "
-        f"changes that. You may still use those that it names, and read the skill's own files. {_PROPOSE}"
+        f"{facts.call.tool} is left out by the {facts.narrowed_by}. That holds until this attempt ends, whoever "
+        f"approves. You may still use those, and read the skill's own files. {instead}"
     )
 
 

@@ -27,7 +27,7 @@ _MOST_NAMED: Final = 12
 
 
 def narrowed_by(facts: CallFacts, skills: Sequence[UsedSkill]) -> str:
-    """Return the skills that a call is outside of, with the tools that they leave; empty where it is not.
+    """Return the skills that a call is outside of, the tools that they leave and where; empty where it is not.
 
     Args:
         facts: Of the call.
@@ -39,9 +39,10 @@ def narrowed_by(facts: CallFacts, skills: Sequence[UsedSkill]) -> str:
     left = dict.fromkeys(tool for skill in listing for tool in skill.tools or ())
     if is_among(facts.call.tool, left):
         return ""
-    names = ", ".join(skill.name for skill in listing[:_MOST_NAMED])
-    several = "skills" if len(listing) > 1 else "skill"
-    return f"{several} {names} (allowed-tools: {', '.join(left) or 'none'})"
+    shown = listing[:_MOST_NAMED]
+    names, files = ", ".join(skill.name for skill in shown), ", ".join(skill.path for skill in shown)
+    whose = "skills {}: their" if len(listing) > 1 else "skill {}: its"
+    return f"{whose.format(names)} allowed-tools are {', '.join(left) or 'none'} ({files})"
 
 
 def _is_own(facts: CallFacts, skills: Sequence[UsedSkill]) -> bool:

@@ -35,10 +35,16 @@ def test_a_tool_that_no_skill_leaves_out_is_not_narrowed(skills: tuple[UsedSkill
 @pytest.mark.parametrize(
     ("skills", "said"),
     [
-        ((READER,), "skill reader (allowed-tools: read, grep)"),
-        ((READER, OPEN), "skill reader (allowed-tools: read, grep)"),
-        ((OPEN, CLOSED), "skill closed (allowed-tools: none)"),
-        ((READER, CLOSED), "skills reader, closed (allowed-tools: read, grep)"),
+        ((READER,), "skill reader: its allowed-tools are read, grep (/home/me/.kova/skills/reader/SKILL.md)"),
+        ((READER, OPEN), "skill reader: its allowed-tools are read, grep (/home/me/.kova/skills/reader/SKILL.md)"),
+        ((OPEN, CLOSED), "skill closed: its allowed-tools are none (/w/.kova/skills/closed/SKILL.md)"),
+        (
+            (READER, CLOSED),
+            (
+                "skills reader, closed: their allowed-tools are read, grep "
+                "(/home/me/.kova/skills/reader/SKILL.md, /w/.kova/skills/closed/SKILL.md)"
+            ),
+        ),
     ],
 )
 def test_a_tool_that_all_lists_leave_out_is_narrowed_and_a_skill_without_one_lifts_nothing(
@@ -84,19 +90,33 @@ def test_a_narrowed_call_is_denied_whatever_the_level_and_the_reason_names_the_s
     verdict = adjudicate(narrowed, policy(level))
 
     assert (verdict.ruling, verdict.rule) == (Ruling.DENY, "skill.allowed_tools")
-    assert "write is none of the tools of the skill reader (allowed-tools: read, grep)" in verdict.reason
+    assert verdict.reason == (
+        "write is left out by the skill reader: its allowed-tools are read, grep "
+        "(/home/me/.kova/skills/reader/SKILL.md). That holds until this attempt ends, whoever approves. You may still "
+        "use those, and read the skill's own files. Put what you would have changed into your answer."
+    )
+
+
+def test_a_look_that_is_left_out_is_no_change_to_put_into_the_answer() -> None:
+    verdict = adjudicate(replace(GREP, narrowed_by=narrowed_by(GREP, (WRITER,))), policy())
+
+    assert verdict.reason.endswith("read the skill's own files. Go on without it.")
 
 
 def test_the_floor_and_the_mode_speak_first() -> None:
-    secret = replace(facts(Effect.READ, read(Zone.SECRET), tool="grep"), narrowed_by="skill a (allowed-tools: read)")
-    plan = replace(WRITE, narrowed_by="skill a (allowed-tools: read)")
+    secret = replace(
+        facts(Effect.READ, read(Zone.SECRET), tool="grep"), narrowed_by="skill a: its allowed-tools are read"
+    )
+    plan = replace(WRITE, narrowed_by="skill a: its allowed-tools are read")
 
     assert adjudicate(secret, policy()).rule == "floor.secret"
     assert adjudicate(plan, policy(mode=Mode.PLAN)).rule == "mode.plan.write"
 
 
 def test_explaining_names_the_stage_only_where_a_skill_narrows() -> None:
-    narrowed = replace(WRITE, narrowed_by="skill reader (allowed-tools: read, grep)")
+    narrowed = replace(
+        WRITE, narrowed_by="skill reader: its allowed-tools are read, grep (/home/me/.kova/skills/reader/SKILL.md)"
+    )
     told = explain(narrowed, policy())
 
     assert [stage.stage for stage in told.stages] == [Stage.FLOOR, Stage.MODE, Stage.SKILL]
