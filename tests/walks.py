@@ -192,7 +192,7 @@ def _about_family(state: RunState, now: datetime) -> Iterator[Event]:
             tainted_by="the web page https://example.org",
         )
     yield ChildrenStopped(at=now, call_ids=tuple(state.children), reason="enough")
-    yield FamilyCounted(at=now, tokens=100, cost_usd=0.01, members=2)
+    yield FamilyCounted(at=now, tokens=100, cost_usd=0.01, members=2, reserved_tokens=700, reserved_usd=0.002)
 
 
 def _about_delivery(owed: Owed, now: datetime) -> Iterator[Event]:

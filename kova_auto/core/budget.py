@@ -51,10 +51,13 @@ def next_call(state: RunState, pin: ModelPin, besides: int = 0) -> Room | Reache
     used = tokens_used(state)
     if used >= limits.tokens:
         return _over(f"{used} tokens were used (limits.tokens = {limits.tokens})")
-    left = (limits.tokens - used) // sharing(state) - next_uncached(state, pin.name) - besides
+    others = state.family.reserved_tokens if state.family else 0
+    left = limits.tokens - used - others - next_uncached(state, pin.name) - besides
     if left < SMALLEST_REPLY:
-        return _over(f"{used} tokens were used, and the next call would pass limits.tokens = {limits.tokens}")
-    bounds = [left] if left < LARGEST_REPLY else []
+        needs = f", {others} are set aside for the rest of its family" if others else ""
+        return _over(f"{used} tokens were used{needs}, and the next call would pass limits.tokens = {limits.tokens}")
+    share = _share(state, left)
+    bounds = [share] if share < LARGEST_REPLY else []
     match _affordable(state, pin, besides):
         case Reached() as reached:
             return reached
@@ -86,10 +89,17 @@ def _affordable(state: RunState, pin: ModelPin, besides: int) -> int | Reached |
         return _over(f"{money.limit - money.left:.4f} USD were spent ({money.key} = {money.limit:g})")
     if price is None:
         return None
-    tokens = affordable_tokens(price, money.left / sharing(state), next_input(state) + besides)
-    if tokens is not None and tokens < SMALLEST_REPLY:
-        return _over(f"{money.left:.4f} USD are left, and the next call would pass {money.key} = {money.limit:g}")
-    return tokens if tokens is not None and tokens < LARGEST_REPLY else None
+    others = state.family.reserved_usd if state.family else 0.0
+    tokens = affordable_tokens(price, money.left - others, next_input(state) + besides)
+    if tokens is None:
+        return None
+    if tokens < SMALLEST_REPLY:
+        needs = f", {others:.4f} of them set aside for the rest of its family" if others else ""
+        return _over(
+            f"{money.left:.4f} USD are left{needs}, and the next call would pass {money.key} = {money.limit:g}"
+        )
+    share = _share(state, tokens)
+    return share if share < LARGEST_REPLY else None
 
 
 def tokens_used(state: RunState) -> int:
@@ -97,9 +107,9 @@ def tokens_used(state: RunState) -> int:
     return sum(spent.usage.counted for spent in state.charged) + (state.family.tokens if state.family else 0)
 
 
-def sharing(state: RunState) -> int:
-    """Return how many runs share what is left: each may have one reply under way, and none takes what another needs."""
-    return max(state.family.members, 1) if state.family else 1
+def _share(state: RunState, left: int) -> int:
+    """Return how long a reply may be: what is left above the smallest is shared with those that may ask this moment."""
+    return SMALLEST_REPLY + (left - SMALLEST_REPLY) // (max(state.family.members, 1) if state.family else 1)
 
 
 def money_left(state: RunState) -> Money:

@@ -60,9 +60,13 @@ class FamilyCounted(Fact):
         tokens: That count against `limits.tokens`.
         cost_usd: As far as prices are known.
         members: Runs of the family that have not finished, this one included.
+        reserved_tokens: That the others set aside, for the reply that is under way or for their next.
+        reserved_usd: Likewise.
     """
 
     kind: Literal["family_counted"] = "family_counted"
     tokens: int
     cost_usd: float
     members: int
+    reserved_tokens: int = 0
+    reserved_usd: float = 0.0

@@ -57,8 +57,18 @@ def cost_usd(price: Price, usage: Usage) -> float:
     return (plain * rates.input + cached + usage.output_tokens * rates.output) / MILLION
 
 
+def _dearest(rates: Rates) -> float:
+    return max(rates.input, _or(rates.cache_write, rates.input))
+
+
 def _or(rate: float | None, other: float) -> float:
     return other if rate is None else rate
+
+
+def most_usd(price: Price, input_tokens: int, output_tokens: int) -> float:
+    """Return what a request may cost at most: with this input, all of it paid for at full price, and such a reply."""
+    rates = price.rates(input_tokens)
+    return (input_tokens * _dearest(rates) + output_tokens * rates.output) / MILLION
 
 
 def affordable_tokens(price: Price, usd: float, input_tokens: int) -> int | None:
@@ -67,7 +77,7 @@ def affordable_tokens(price: Price, usd: float, input_tokens: int) -> int | None
     Negative or 0 where the request alone costs that much; None where output costs nothing and there is money for it.
     """
     rates = price.rates(input_tokens)
-    left = usd - input_tokens * max(rates.input, _or(rates.cache_write, rates.input)) / MILLION
+    left = usd - input_tokens * _dearest(rates) / MILLION
     if rates.output == 0:
         return None if left >= 0 else 0
     return int(left * MILLION / rates.output)

@@ -13,6 +13,7 @@ from kova_auto.core.ids import CallId, DeliveryId, EndpointName, JobName, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
 from kova_auto.core.owed import Owed
+from kova_auto.core.reserving import reserved
 from kova_auto.core.retrying import said_ended
 from kova_auto.core.run import Execution, RunState
 from kova_auto.core.step import may_rest, next_step
@@ -44,6 +45,8 @@ class RunRow(Value):
         parent: The run that dispatched it; empty where none did.
         root: The first of its line; empty where no run dispatched it.
         agent: The definition that it is of; empty where no run dispatched it.
+        reserved_tokens: That it sets aside of what it shares with others; 0 where it shares nothing, and at its end.
+        reserved_usd: Likewise.
     """
 
     run_id: RunId
@@ -82,6 +85,8 @@ class RunRow(Value):
     parent: str
     root: str
     agent: str
+    reserved_tokens: int
+    reserved_usd: float
 
 
 class FamilyUse(Value):
@@ -91,11 +96,15 @@ class FamilyUse(Value):
         tokens: That count against `limits.tokens`.
         cost_usd: As far as prices are known.
         members: Runs of the family that have not finished, all of them.
+        reserved_tokens: That the others set aside, for the reply that is under way or for their next.
+        reserved_usd: Likewise.
     """
 
     tokens: int
     cost_usd: float
     members: int
+    reserved_tokens: int
+    reserved_usd: float
 
 
 class UsageRow(Value):
@@ -181,6 +190,7 @@ def run_columns(state: RunState) -> dict[str, Any]:
     request, finished = state.request, state.finished
     results = [call.result.status for call in state.calls.values() if call.result is not None]
     wake_at, resting = _waiting(state)
+    set_aside = reserved(state)
     return {
         "run_id": state.run_id,
         "job": JobName(request.job.name),
@@ -218,6 +228,8 @@ def run_columns(state: RunState) -> dict[str, Any]:
         "parent": request.child_of.run_id if request.child_of else "",
         "root": request.child_of.root if request.child_of else "",
         "agent": request.child_of.agent if request.child_of else "",
+        "reserved_tokens": set_aside.tokens,
+        "reserved_usd": set_aside.usd,
     }
 
 

@@ -20,7 +20,12 @@ async def _count_family(state: RunState, world: World) -> Entries:
     since = by.charged_since if by else state.charged_since
     used = await world.views.family_use(by.root if by else state.run_id, state.run_id, since)
     counted = FamilyCounted(
-        at=world.clock.now(), tokens=used.tokens, cost_usd=used.cost_usd, members=max(used.members, 1)
+        at=world.clock.now(),
+        tokens=used.tokens,
+        cost_usd=used.cost_usd,
+        members=max(used.members, 1),
+        reserved_tokens=used.reserved_tokens,
+        reserved_usd=used.reserved_usd,
     )
     yield Entry(counted, waits=True)
 

@@ -44,6 +44,7 @@ OVERDUE = text("expect_at IS NOT NULL AND late_at IS NOT NULL AND recovered_at I
 
 # A column that an older database is given later has a default: SQLite adds it no other way.
 EMPTY = {"server_default": text("''")}
+NOTHING = {"server_default": text("0")}
 
 
 class Record(SQLModel):
@@ -141,6 +142,8 @@ class RunRecord(Record, table=True):
     parent: str = Field(sa_type=Id, sa_column_kwargs=EMPTY)
     root: str = Field(sa_type=Id, sa_column_kwargs=EMPTY)
     agent: str = Field(sa_type=Text, sa_column_kwargs=EMPTY)
+    reserved_tokens: int = Field(sa_type=BigInteger, sa_column_kwargs=NOTHING)
+    reserved_usd: float = Field(sa_column_kwargs=NOTHING)
 
 
 class ApprovalRecord(Record, table=True):

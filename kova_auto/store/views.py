@@ -75,10 +75,11 @@ _OF_NOBODY = RUN.c.root == ""
 _FAMILY = Prepared(
     _RUNS.where(RUN.c.root == bindparam("root"), RUN.c.root != "").order_by(RUN.c.requested_at, RUN.c.run_id)
 )
-_MEMBERS = Prepared(
-    select(func.count())
-    .select_from(RUN)
-    .where(or_(RUN.c.run_id == bindparam("root"), RUN.c.root == bindparam("root_too")), UNFINISHED)
+_OTHER = RUN.c.run_id != bindparam("besides")
+_OF_FAMILY = or_(RUN.c.run_id == bindparam("root"), RUN.c.root == bindparam("root_too"))
+_MEMBERS = Prepared(select(func.count()).select_from(RUN).where(_OF_FAMILY, UNFINISHED))
+_RESERVED = Prepared(
+    select(func.sum(RUN.c.reserved_tokens), func.sum(RUN.c.reserved_usd)).where(_OF_FAMILY, UNFINISHED, _OTHER)
 )
 _USED = Prepared(
     select(
@@ -86,8 +87,7 @@ _USED = Prepared(
     )
     .select_from(USAGE)
     .join(RUN, RUN.c.run_id == USAGE.c.run_id)
-    .where(or_(RUN.c.run_id == bindparam("root"), RUN.c.root == bindparam("root_too")))
-    .where(RUN.c.run_id != bindparam("besides"), USAGE.c.at >= bindparam("since"))
+    .where(_OF_FAMILY, _OTHER, USAGE.c.at >= bindparam("since"))
 )
 _HOLDER = RUN.alias("holder")
 _MAY_HAVE_IT = and_(RUN.c.waits_for != "", ~exists().where(_HOLDER.c.run_id == RUN.c.waits_for, _HOLDER.c.holds != ""))
@@ -320,9 +320,17 @@ def _previous(connection: Connection, job: JobName, before: RunId) -> Previous |
 
 def _family_use(connection: Connection, root: RunId, besides: RunId, since: datetime | None) -> FamilyUse:
     members = {"root": root, "root_too": root}
+    others = {**members, "besides": besides}
     ((count,),) = _MEMBERS.rows(connection, members)
-    ((tokens, cost_usd),) = _USED.rows(connection, {**members, "besides": besides, "since": since or _EVER})
-    return FamilyUse(tokens=tokens or 0, cost_usd=cost_usd or 0.0, members=count)
+    ((reserved_tokens, reserved_usd),) = _RESERVED.rows(connection, others)
+    ((tokens, cost_usd),) = _USED.rows(connection, {**others, "since": since or _EVER})
+    return FamilyUse(
+        tokens=tokens or 0,
+        cost_usd=cost_usd or 0.0,
+        members=count,
+        reserved_tokens=reserved_tokens or 0,
+        reserved_usd=reserved_usd or 0.0,
+    )
 
 
 def _due(now: datetime) -> ColumnElement[bool]:

@@ -12,7 +12,7 @@ from kova_auto.core.job import Outcome
 from kova_auto.core.limits import Reached
 from kova_auto.core.message import Usage
 from kova_auto.core.pin import Capability, ModelPin
-from kova_auto.core.price import FREE, Price
+from kova_auto.core.price import FREE, Price, most_usd
 from kova_auto.core.run import RunState
 from tests.core.facts import answered, asks_for, assembled, begun, broke, ended, ran, retried, run_of
 from tests.support import a_job, at, says
@@ -166,8 +166,9 @@ def test_the_smallest_reply_is_worth_asking_for() -> None:
     assert room(exactly) == Room(SMALLEST_REPLY)
 
 
-def counted(tokens: int = 0, cost_usd: float = 0.0, members: int = 1) -> FamilyCounted:
-    return FamilyCounted(at=at("06:00:05"), tokens=tokens, cost_usd=cost_usd, members=members)
+def counted(tokens: int = 0, cost_usd: float = 0.0, members: int = 1, **reserved: float) -> FamilyCounted:
+    said = {"at": at("06:00:05"), "tokens": tokens, "cost_usd": cost_usd, "members": members, **reserved}
+    return FamilyCounted.model_validate(said)
 
 
 def with_family(fact: FamilyCounted, **limits: object) -> RunState:
@@ -183,11 +184,31 @@ def test_what_its_family_has_used_counts_against_the_ceilings_of_a_run() -> None
     assert room(with_family(counted(cost_usd=0.75))) == over("1.0010 USD were spent (limits.cost_usd = 1)")
 
 
-@pytest.mark.parametrize(("members", "most"), [(1, 8_995), (2, 4_495), (9, 995), (18, None)])
-def test_what_is_left_is_shared_by_those_that_may_ask_at_the_same_time(members: int, most: int | None) -> None:
-    state = with_family(counted(985, members=members), tokens=10_000)
-    found = room(state)
-    assert isinstance(found, Reached) if most is None else isinstance(found, Room) and found.max_output_tokens == most
+@pytest.mark.parametrize(("members", "most"), [(1, 8_995), (2, 4_753), (9, 1_454), (100, 596)])
+def test_what_is_left_is_shared_by_those_that_may_ask_at_the_same_time(members: int, most: int) -> None:
+    assert room(with_family(counted(985, members=members), tokens=10_000)) == Room(most)
+
+
+def test_a_run_is_refused_only_where_its_need_and_what_others_set_aside_pass_the_ceiling() -> None:
+    left = 10_000 - 1_000 - 5 - SMALLEST_REPLY
+    fits, passes = (
+        with_family(counted(985, members=9, reserved_tokens=reserved), tokens=10_000) for reserved in (left, left + 1)
+    )
+    assert room(fits) == Room(SMALLEST_REPLY)
+    why = f"1000 tokens were used, {left + 1} are set aside for the rest of its family, and the next call would pass"
+    assert room(passes) == over(f"{why} limits.tokens = 10000")
+
+
+def test_money_that_others_set_aside_is_theirs() -> None:
+    need = most_usd(Price(input=10.0, output=50.0), 5, SMALLEST_REPLY)
+    fits, passes = (
+        with_family(counted(cost_usd=0.001, members=9, reserved_usd=0.748 - need + more)) for more in (-1e-6, 1e-6)
+    )
+    found, refused = room(fits), room(passes)
+    assert isinstance(found, Room)
+    assert found.max_output_tokens == SMALLEST_REPLY
+    assert isinstance(refused, Reached)
+    assert "of them set aside for the rest of its family" in refused.reason
 
 
 def test_money_that_is_left_is_shared_too() -> None:
@@ -196,7 +217,7 @@ def test_money_that_is_left_is_shared_too() -> None:
     assert isinstance(shared, Room)
     assert alone.max_output_tokens
     assert shared.max_output_tokens
-    assert shared.max_output_tokens == pytest.approx(alone.max_output_tokens / 4, rel=0.02)
+    assert shared.max_output_tokens == SMALLEST_REPLY + (alone.max_output_tokens - SMALLEST_REPLY) // 4
 
 
 def test_a_family_that_has_used_most_of_it_is_told_to_come_to_an_end() -> None:

@@ -74,6 +74,8 @@ QUEUED = RunRow(
     parent="",
     root="",
     agent="",
+    reserved_tokens=0,
+    reserved_usd=0.0,
 )
 
 

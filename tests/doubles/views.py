@@ -107,7 +107,14 @@ class MemoryViews(MemoryFacts):
         used = [row for row in await self.usage(since=since) if row.run_id in ids]
         tokens = sum(row.input_tokens - row.cache_read_tokens + row.output_tokens for row in used)
         cost_usd = sum((row.cost_usd or 0.0 for row in used), 0.0)
-        return FamilyUse(tokens=tokens, cost_usd=cost_usd, members=sum(not row.finished_at for row in family))
+        others = [row for row in family if row.run_id != besides]
+        return FamilyUse(
+            tokens=tokens,
+            cost_usd=cost_usd,
+            members=sum(not row.finished_at for row in family),
+            reserved_tokens=sum(row.reserved_tokens for row in others),
+            reserved_usd=sum((row.reserved_usd for row in others), 0.0),
+        )
 
     async def holds(self) -> Sequence[Hold]:
         """Return the runs that have a workspace to themselves."""

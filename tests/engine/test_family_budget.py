@@ -60,6 +60,35 @@ async def test_eight_children_at_once_keep_under_their_parents_ceiling(seed: int
     assert ceiling / 2 < used <= ceiling + 9 * (INPUT + 512)
 
 
+@dataclass
+class Heavy:
+    """Send a large context each time, which no cache holds, and say little."""
+
+    tokens: int
+    asked: int = 0
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelChunk, None]:
+        del request
+        self.asked += 1
+        used = Usage(input_tokens=self.tokens, output_tokens=100, cost_usd=0.001)
+        looks = call("look", path=f"{self.asked}")
+        yield ReplyDone(
+            reply=ModelReply(text="On.", calls=(looks,), stop=StopReason.TOOL_CALLS, usage=used, model="test/model")
+        )
+
+
+async def test_a_member_with_a_large_context_goes_on_while_the_others_need_little() -> None:
+    stage, model = Stage(), Heavy(20_000)
+    parent = await a_parent(stage.journal, 4, limits={"tokens": 100_000, "iterations": 1_000})
+    first, *_ = (child.run_id for child in parent.children.values())
+    await stage.engine(model=model).advance(first)
+    state = await stage.journal.load(first)
+
+    assert state.finished
+    assert state.finished.outcome is Outcome.BUDGET_EXCEEDED
+    assert model.asked == 4  # A fifth would need more than the fifth part of the ceiling that is left then.
+
+
 async def test_a_family_is_told_to_come_to_an_end_when_most_is_used() -> None:
     stage, model = Stage(), Greedy(Random(1))
     parent = await a_parent(stage.journal, 2, limits={"tokens": 60_000, "iterations": 1_000})

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from kova_auto.core.event import StopRequested
+from kova_auto.core.event import FamilyCounted, StopRequested
 from kova_auto.core.ids import CallId, JobName, child_run_id
 from kova_auto.core.job import Outcome
 from kova_auto.core.ports import Journal, Views
+from kova_auto.core.reserving import reserved
 from tests.ports.families import PARENT, a_parent, answers, asking, ended, write
 from tests.support import a_request, at, ready, replied, says
 
@@ -70,6 +71,22 @@ async def test_what_the_others_of_a_family_have_used_is_summed(journal: Journal,
     assert (of_second.tokens, of_second.members) == (20, 2)
     assert round(of_parent.cost_usd, 6) == 0.002
     assert (later.tokens, later.members) == (10, 2)
+
+
+async def test_what_the_others_set_aside_is_summed_until_they_have_ended(journal: Journal, views: Views) -> None:
+    await a_parent(journal, 2)
+    counted = FamilyCounted(at=at("06:00:04"), tokens=20, cost_usd=0.0, members=3)
+    first = await write(journal, await answers(journal, FIRST), counted)
+    own = reserved(first)
+    while_it_has_not = await views.family_use(PARENT, SECOND, None)
+    of_first = await views.family_use(PARENT, FIRST, None)
+    await journal.append(first, ended())
+    at_the_end = await views.family_use(PARENT, SECOND, None)
+
+    assert own.tokens > 0
+    assert (while_it_has_not.reserved_tokens, while_it_has_not.reserved_usd) == own
+    assert (of_first.reserved_tokens, of_first.reserved_usd) == (0, 0.0)
+    assert (at_the_end.reserved_tokens, at_the_end.reserved_usd) == (0, 0.0)
 
 
 async def test_a_run_without_children_is_a_family_of_one(journal: Journal, views: Views) -> None:

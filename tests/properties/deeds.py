@@ -199,7 +199,15 @@ def _of_family(step: CountFamily | StopChildren, now: datetime, draw: Draw) -> E
     if isinstance(step, StopChildren):
         return ChildrenStopped(at=now, call_ids=step.call_ids, reason=step.reason)
     used = draw(st.integers(0, 400_000))
-    return FamilyCounted(at=now, tokens=used, cost_usd=used / 1e6, members=draw(st.integers(1, 3)))
+    members, reserved = draw(st.integers(1, 3)), draw(st.integers(0, 2_000))
+    return FamilyCounted(
+        at=now,
+        tokens=used,
+        cost_usd=used / 1e6,
+        members=members,
+        reserved_tokens=reserved,
+        reserved_usd=reserved / 1e6,
+    )
 
 
 def _checking(iteration: int, now: datetime, draw: Draw) -> Iterator[Event]:
