@@ -48,7 +48,6 @@ from kova_auto.engine.tenure import Tenure
 from kova_auto.engine.world import World
 
 LEASE = timedelta(seconds=30)
-MOMENT_S = 0.05  # what may wait to be written waits no longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +290,7 @@ class _Drive:
         if not settles(step):
             self._mind_limit()
         if self._pen.holds and self._moment is None:
-            self._moment = asyncio.get_running_loop().call_later(MOMENT_S, self._moment_is_over)
+            self._moment = asyncio.get_running_loop().call_later(self._world.moment_s, self._moment_is_over)
 
     def _moment_is_over(self) -> None:
         """Have what waits written, if the step goes on; what waits since later is written a little early."""

@@ -71,6 +71,7 @@ class World(Senses):
             twice.
         worker: Name of this process in leases.
         system: The operating system, as the model is told.
+        moment_s: Seconds after which what may wait to be written waits no longer.
     """
 
     clock: SteadyClock
@@ -88,3 +89,4 @@ class World(Senses):
     stop: Callable[[Sequence[RunId], str], Awaitable[None]]
     worker: str
     system: str
+    moment_s: float = 0.05

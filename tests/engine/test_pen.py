@@ -18,6 +18,8 @@ from tests.doubles.journal import MemoryJournal
 from tests.engine.worlds import RUN, Stage
 from tests.support import a_job, call, says
 
+LONG_S = 60.0
+"""A moment that no machine is slow enough to pass."""
 LOOKS = ["call_adjudicated", "call_started", "call_finished"]
 
 
@@ -75,7 +77,7 @@ class Writes(MemoryJournal):
 
 async def test_every_fact_is_written_before_anything_happens_that_it_comes_before() -> None:
     journal = Writes()
-    stage = Stage(journal=journal)
+    stage = Stage(journal=journal, moment_s=LONG_S)
     await stage.opened(job=a_job(automation="workspace-write"))
     assert await stage.advance(says("I look.", call("look"), call("change")), says("Well.")) is Advanced.DONE
 
@@ -90,7 +92,7 @@ async def test_every_fact_is_written_before_anything_happens_that_it_comes_befor
 
 async def test_a_call_that_only_looks_is_written_with_what_follows_from_it() -> None:
     journal = Writes()
-    stage = Stage(journal=journal)
+    stage = Stage(journal=journal, moment_s=LONG_S)
     await stage.opened()
     assert await stage.advance(says("I look.", call("look"), call("look")), says("Well.")) is Advanced.DONE
 
@@ -131,7 +133,7 @@ async def test_an_answer_is_on_record_when_the_end_of_its_run_takes_longer_than_
 
 async def test_an_answer_is_on_record_before_anything_that_its_run_left_is_tidied_up() -> None:
     journal, settling = Writes(), list[list[str]]()
-    stage = Stage(journal=journal)
+    stage = Stage(journal=journal, moment_s=LONG_S)
 
     async def settles() -> None:
         settling.append(await stage.kinds())
@@ -144,7 +146,7 @@ async def test_an_answer_is_on_record_before_anything_that_its_run_left_is_tidie
 
 
 async def test_an_answer_is_on_record_although_the_end_of_its_run_breaks() -> None:
-    stage = Stage()
+    stage = Stage(moment_s=LONG_S)
     stage.hands.settles = _breaks
     await stage.opened()
 
@@ -157,7 +159,7 @@ async def _breaks() -> None:
 
 
 async def test_a_worker_that_is_cancelled_writes_what_it_has_done() -> None:
-    stage = Stage()
+    stage = Stage(moment_s=LONG_S)
     stage.hands.waits = frozenset({"look"})
     await stage.opened()
     driving = asyncio.create_task(stage.advance(says("I look.", call("look"))))
@@ -170,7 +172,7 @@ async def test_a_worker_that_is_cancelled_writes_what_it_has_done() -> None:
 
 async def test_a_run_that_rests_has_written_everything() -> None:
     journal = Writes()
-    stage = Stage(journal=journal)
+    stage = Stage(journal=journal, moment_s=LONG_S)
     await stage.opened(job=a_job(approval={"when_needed": "suspend"}))
     assert await stage.advance(says("", call("change"))) is Advanced.SUSPENDED
 
@@ -179,7 +181,7 @@ async def test_a_run_that_rests_has_written_everything() -> None:
 
 async def test_what_can_follow_is_written_although_somebody_else_was_first() -> None:
     journal = FlakyJournal()
-    stage = Stage(journal=journal)
+    stage = Stage(journal=journal, moment_s=LONG_S)
     stop = StopRequested(at=stage.clock.now(), outcome=Outcome.CANCELLED, reason="enough", by="ada")
     journal.overtakes["call_started"] = stop
     await stage.opened()
@@ -192,7 +194,7 @@ async def test_what_can_follow_is_written_although_somebody_else_was_first() -> 
 
 async def test_facts_that_nobody_else_let_follow_are_given_up_one_by_one() -> None:
     journal = FlakyJournal()
-    stage = Stage(journal=journal)
+    stage = Stage(journal=journal, moment_s=LONG_S)
     await stage.opened(job=a_job(approval={"when_needed": "suspend", "timeout": "1h"}))
     assert await stage.advance(says("", call("change"))) is Advanced.SUSPENDED
     answer = ApprovalDecided(

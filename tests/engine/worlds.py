@@ -43,6 +43,7 @@ class Stage:
     proof: Proof = field(default_factory=Proof)
     bells: Bells = field(default_factory=Bells)
     lease: timedelta = LEASE
+    moment_s: float = 0.05
     hindrance: str = ""
     refused: str = ""
     notices: tuple[str, ...] = ()
@@ -86,6 +87,7 @@ class Stage:
             stop=self._stop,
             worker=worker,
             system="Linux",
+            moment_s=self.moment_s,
         )
 
     async def _offers(self, *_: object) -> Offer:
