@@ -41,7 +41,8 @@ def usage(
     context: typer.Context,
     *,
     by: Annotated[
-        str, typer.Option("--by", metavar="PARTS", help="day, job, run, model, iteration, or several: day,model.")
+        str,
+        typer.Option("--by", metavar="PARTS", help="day, job, run, agent, model, iteration, or several: day,model."),
     ] = "day",
     job: Annotated[str | None, typer.Option("--job", metavar="JOB", help="Only runs of this job.")] = None,
     run: Annotated[

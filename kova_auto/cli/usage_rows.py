@@ -16,19 +16,32 @@ _COUNTS = (
     ("OUTPUT", "output_tokens"),
     ("REASONING", "reasoning_tokens"),
 )
-_NAMES = ((By.DAY, "day"), (By.JOB, "job"), (By.RUN, "run_id"), (By.ITERATION, "iteration"), (By.MODEL, "model"))
+_NAMES = (
+    (By.DAY, "day"),
+    (By.JOB, "job"),
+    (By.RUN, "run_id"),
+    (By.AGENT, "agent"),
+    (By.ITERATION, "iteration"),
+    (By.MODEL, "model"),
+)
 TOTAL = "total"
+ITSELF = "(run)"
+"""Stands for the runs that no run dispatched; no subagent can be called that."""
 
 
 def usage_lines(report: UsageReport, by: Collection[By]) -> Iterator[str]:
     """Yield the table, and what has to be said about its prices."""
     parts = [(part, name) for part, name in _NAMES if part in by or (part is By.RUN and By.ITERATION in by)]
     head = (*(part.upper() for part, _ in parts), *(label for label, _ in _COUNTS), "COST")
-    rows = [(*(str(getattr(used, name)) for _, name in parts), *_figures(used)) for used in report.rows]
+    rows = [(*(_named(used, name) for _, name in parts), *_figures(used)) for used in report.rows]
     yield table(head, [*rows, (TOTAL, *("" for _ in parts[1:]), *_figures(report.total))])
     if names := ", ".join(report.unpriced_models):
         yield ""
         yield f"No price is known of {names}: what it cost is in no sum."
+
+
+def _named(used: Used, name: str) -> str:
+    return ITSELF if used.agent == "" and name == "agent" else str(getattr(used, name))
 
 
 def _figures(used: Used) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Add up what calls of models have used: by day, job, run, model or iteration, or by several of them."""
+"""Add up what calls of models have used: by day, job, run, agent, model or iteration, or by several."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ class By(StrEnum):
     DAY = "day"
     JOB = "job"
     RUN = "run"
+    AGENT = "agent"
     MODEL = "model"
     ITERATION = "iteration"
 
@@ -38,11 +39,16 @@ def parse_by(text: str) -> frozenset[By]:
 
 
 class Group(Value):
-    """Name what a sum is of; None where that does not part it."""
+    """Name what a sum is of; None where that does not part it.
+
+    Attributes:
+        agent: The definition of subagents; empty for the runs that no run dispatched.
+    """
 
     day: date | None = None
     job: JobName | None = None
     run_id: RunId | None = None
+    agent: str | None = None
     model: str | None = None
     iteration: int | None = None
 
@@ -101,6 +107,7 @@ def _group(row: UsageRow, by: Collection[By], zone: ZoneInfo) -> Group:
         day=row.at.astimezone(zone).date() if By.DAY in by else None,
         job=row.job if By.JOB in by else None,
         run_id=_run(row, by),
+        agent=row.agent if By.AGENT in by else None,
         model=row.model if By.MODEL in by else None,
         iteration=row.iteration if By.ITERATION in by else None,
     )

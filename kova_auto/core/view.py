@@ -114,6 +114,7 @@ class UsageRow(Value):
         seq: Position of its fact in the run's journal.
         failed: The call gave no reply; it is billed all the same.
         cost_usd: None where the price is not known.
+        agent: The definition of the subagent whose run it was; empty where no run dispatched it.
     """
 
     run_id: RunId
@@ -130,6 +131,7 @@ class UsageRow(Value):
     cache_write_tokens: int
     reasoning_tokens: int
     cost_usd: float | None
+    agent: str
 
 
 class ApprovalRow(Value):
@@ -240,6 +242,7 @@ def usage_rows(state: RunState, known: int = 0) -> tuple[UsageRow, ...]:
 
 def usage_columns(state: RunState, known: int = 0) -> list[dict[str, Any]]:
     """Return what is in these rows, by its columns: to be written."""
+    by = state.request.child_of
     return [
         {
             "run_id": state.run_id,
@@ -251,6 +254,7 @@ def usage_columns(state: RunState, known: int = 0) -> list[dict[str, Any]]:
             "iteration": spent.iteration,
             "failed": spent.failed,
             **dict(spent.usage),
+            "agent": by.agent if by else "",
         }
         for spent in state.spent[known:]
     ]

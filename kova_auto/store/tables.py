@@ -229,6 +229,7 @@ class UsageRecord(Record, table=True):
     cache_write_tokens: int = Field(sa_type=BigInteger)
     reasoning_tokens: int = Field(sa_type=BigInteger)
     cost_usd: float | None
+    agent: str = Field(sa_type=Text, sa_column_kwargs=EMPTY)
 
 
 class OccurrenceRecord(Record, table=True):

@@ -46,6 +46,14 @@ def test_a_sum_that_is_not_the_whole_says_at_least_and_whose_price_is_missing() 
     assert note == "No price is known of house/a, house/b: what it cost is in no sum."
 
 
+def test_runs_that_nobody_dispatched_have_a_word_that_no_subagent_is_called() -> None:
+    own, theirs = Used(agent="", calls=1), Used(agent="fixer", calls=2)
+    report = UsageReport(rows=(own, theirs), total=Used(calls=3), unpriced_models=())
+    lines = "\n".join(usage_lines(report, {By.AGENT})).splitlines()
+
+    assert [line.split()[:2] for line in lines] == [["AGENT", "CALLS"], ["(run)", "1"], ["fixer", "2"], ["total", "3"]]
+
+
 def test_iterations_stand_with_their_run() -> None:
     used = Used(run_id=RunId("nightly@1"), iteration=3, calls=1)
     report = UsageReport(rows=(used,), total=used, unpriced_models=())

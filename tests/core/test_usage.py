@@ -21,7 +21,9 @@ def row(run_id: str = "nightly@1", *, when: datetime | None = None, **changes: o
     """Return what one call used: ten tokens read, one written, for a quarter of a dollar."""
     fields: dict[str, object] = dict.fromkeys(TOKENS, 0) | {"input_tokens": 10, "output_tokens": 1, "cost_usd": 0.25}
     fields |= {"run_id": run_id, "job": run_id.partition("@")[0], "at": when or at("06:00:00"), "model": "test/small"}
-    return UsageRow.model_validate({**fields, "seq": 5, "attempt": 1, "iteration": 1, "failed": False, **changes})
+    return UsageRow.model_validate(
+        {**fields, "seq": 5, "attempt": 1, "iteration": 1, "failed": False, "agent": "", **changes}
+    )
 
 
 def used(calls: int, cost_usd: float | None = 0.0, **changes: object) -> Used:
@@ -59,6 +61,17 @@ def test_sums_are_of_what_was_asked_for_and_their_total_of_everything() -> None:
         used(2, 0.5, job=nightly, model="test/small"),
         used(1, 0.25, job=nightly, model="test/big"),
         used(1, 0.25, job=weekly, model="test/small"),
+    )
+
+
+def test_subagents_are_summed_up_by_what_they_are_beside_the_runs_that_nobody_dispatched() -> None:
+    rows = [row(), row("nightly@1~1.1", agent="fixer"), row("nightly@1~1.2", agent="fixer"), row("nightly@2")]
+    one = RunId("nightly@1")
+
+    assert report(rows, {By.AGENT}, UTC_ZONE).rows == (used(2, 0.5, agent=""), used(2, 0.5, agent="fixer"))
+    assert report(rows[:3], {By.RUN, By.AGENT}, UTC_ZONE).rows == (
+        used(1, 0.25, run_id=one, agent=""),
+        used(2, 0.5, run_id=one, agent="fixer"),
     )
 
 
@@ -100,7 +113,7 @@ def test_a_script_is_no_model() -> None:
 
 def test_parts_are_read_with_commas_between_them() -> None:
     assert parse_by("day, model") == {By.DAY, By.MODEL}
-    with pytest.raises(ConfigError, match=r"wanted day, job, run, model, iteration, .*found 'week'"):
+    with pytest.raises(ConfigError, match=r"wanted day, job, run, agent, model, iteration, .*found 'week'"):
         parse_by("day,week")
 
 

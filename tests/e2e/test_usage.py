@@ -64,7 +64,8 @@ def test_what_cannot_be_summed_up_is_said(scene: Scene) -> None:
     wrong = [scene.run("usage", *said) for said in (("--by", "week"), ("--since", "someday"))]
     assert [result.exit_code for result in wrong] == [2, 2]
     assert wrong[0].stderr == (
-        "error: --by: wanted day, job, run, model, iteration, or several of them with commas between, found 'week'\n"
+        "error: --by: wanted day, job, run, agent, model, iteration, "
+        "or several of them with commas between, found 'week'\n"
     )
     assert wrong[1].stderr.startswith("error: --since: wanted ")
 

@@ -109,6 +109,12 @@ async def test_what_looks_at_the_runs_of_a_job_sees_no_child(journal: Journal, v
     assert [row.run_id for row in await views.meant_for(NIGHTLY, at("05:00:00"), at("07:00:00"))] == [PARENT]
 
 
+async def test_what_children_use_says_of_which_subagent_it_is(journal: Journal, views: Views) -> None:
+    await a_parent(journal, 1)
+    await answers(journal, FIRST)
+    assert [(row.run_id, row.agent) for row in await views.usage()] == [(PARENT, ""), (FIRST, "fixer")]
+
+
 async def test_what_children_spend_is_spent_by_their_job(journal: Journal, views: Views) -> None:
     await a_parent(journal, 1)
     await answers(journal, FIRST)

@@ -19,6 +19,7 @@ from kova_auto.core.backfill import Backfill
 from kova_auto.core.delivery.health import Health
 from kova_auto.core.errors import JournalError
 from kova_auto.core.event import CompactionFailed, ContextCompacted, ModelCallFailed, RunAcquired
+from kova_auto.core.ids import CallId, child_run_id
 from kova_auto.core.inbound.hook import HookRequest
 from kova_auto.core.ledger import Occurrence, ScheduleVersion
 from kova_auto.core.pausing import JobMark
@@ -29,7 +30,7 @@ from kova_auto.store.migrate import config_for
 from kova_auto.store.schema import REVISION, create_tables, ensure_schema
 from kova_auto.store.store import open_store
 from kova_auto.store.tables import METADATA
-from tests.ports.families import PARENT, a_parent
+from tests.ports.families import PARENT, a_parent, answers
 from tests.support import ROOT, a_job, a_request, at
 from tests.walks import a_talkative_request, walk
 
@@ -165,6 +166,7 @@ async def test_runs_that_were_under_way_have_their_workspaces(engine: Engine, pl
 async def test_children_are_their_parents_again_after_a_downgrade_and_an_upgrade(engine: Engine, place: str) -> None:
     store = open_store(place, create=True)
     await a_parent(store.journal, 2)
+    await answers(store.journal, child_run_id(PARENT, CallId("1.1")))
     before = await store.views.descendants(PARENT)
     await store.close()
     with engine.connect() as connection:
