@@ -62,9 +62,9 @@ async def test_what_waits_is_done_before_the_end_and_what_comes_later_is_refused
 async def test_threads_that_were_forgotten_are_made_anew() -> None:
     threads = Threads(1, "one")
     await threads.run(name)
-    left = threading.active_count()
+    before = set(threading.enumerate())
     threads.forget()
 
     assert await threads.run(name) == "one_0"
-    assert threading.active_count() == left + 1
+    assert [thread.name for thread in set(threading.enumerate()) - before] == ["one_0"]
     threads.end()
