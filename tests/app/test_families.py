@@ -116,7 +116,7 @@ async def test_whoever_ends_a_run_ends_its_children_and_no_model_is_asked_any_mo
     async with home.house() as house:
         await asked(house, home)
         driving = asyncio.create_task(drive_one(house, RUN, asyncio.Event()))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not (home.workspace / "begun").exists():  # noqa: ASYNC110  # another process makes it
                 await asyncio.sleep(0.02)
         await _stop(house, RUN)

@@ -28,7 +28,7 @@ SLEEPS = """
 text = "I sleep."
 [[turns.calls]]
 tool = "bash"
-args = { command = "echo > asleep; sleep 60" }
+args = { command = "echo > asleep; sleep 600" }
 [[turns]]
 text = "Done."
 """

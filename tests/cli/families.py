@@ -94,7 +94,7 @@ class Watcher:
     async def sees(self) -> int:
         """Return the exit code."""
         attendant = Attendant(self.lines, ZoneInfo("UTC")) if self.lines else None
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             return await see_through(self.through, attendant)
 
     @property

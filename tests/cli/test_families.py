@@ -76,7 +76,7 @@ async def test_who_attends_a_run_is_asked_about_the_calls_of_its_subagents(home:
 
 @EVERYWHERE
 async def test_the_first_ctrl_c_ends_the_run_and_its_subagents(home: Home, *, is_remote: bool) -> None:
-    family(home, "echo > asleep; sleep 60", f'automation = "full"\n{MAY.partition(chr(10))[2]}')
+    family(home, "echo > asleep; sleep 600", f'automation = "full"\n{MAY.partition(chr(10))[2]}')
     async with connection_to(home, is_remote=is_remote) as (connection, house):
         await connection.control.request(home.ask("fan"))
         watcher = Watcher(connection, FAMILY)
@@ -92,14 +92,14 @@ async def test_the_first_ctrl_c_ends_the_run_and_its_subagents(home: Home, *, is
 
 async def test_ctrl_c_ends_a_family_at_once_whose_subagent_has_the_only_slot(home: Home) -> None:
     home.settings("max_concurrent_runs = 1\n")
-    family(home, "sleep 20", f'automation = "full"\n{MAY.partition(chr(10))[2]}')
+    family(home, "sleep 600", f'automation = "full"\n{MAY.partition(chr(10))[2]}')
     async with connection_to(home, is_remote=True) as (connection, house):
         await connection.control.request(home.ask("fan"))
         watcher = Watcher(connection, FAMILY)
         seeing = asyncio.create_task(watcher.sees())
-        await watcher.notes.holds("bash command=sleep 20")
+        await watcher.notes.holds("bash command=sleep 600")
         watcher.through.presses.press()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             assert await seeing == 130
         left = await house.store.views.descendants(FAMILY)
 

@@ -43,7 +43,7 @@ class Watcher:
         self.through = Through(service.connection, run_id, account, self.presses, StoppedClock())
 
     async def sees(self) -> int:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             return await see_through(self.through)
 
     @property

@@ -18,6 +18,6 @@ def zygote() -> Iterator[Zygote]:
     yield Zygote(process)
     if process.stdin:
         process.stdin.close()
-    process.wait(timeout=10)
+    process.wait(timeout=60)
     if process.stdout:
         process.stdout.close()

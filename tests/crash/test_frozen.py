@@ -30,7 +30,7 @@ SCRIPT = """
 text = "I begin."
 [[turns.calls]]
 tool = "bash"
-args = { command = "echo began >> log; sleep 60; echo ended >> log" }
+args = { command = "echo began >> log; sleep 600; echo ended >> log" }
 
 [[turns]]
 text = "I go on."
@@ -67,7 +67,7 @@ async def _worker(base: Path, url: str, job: Path, name: str) -> asyncio.subproc
 
 
 async def _has_begun(log: Path) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not await asyncio.to_thread(log.exists):
         assert time.monotonic() < deadline, "the first worker never began"
         await asyncio.sleep(0.02)

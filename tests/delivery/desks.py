@@ -161,7 +161,7 @@ class Desk:
 
     async def until(self, holds: Callable[[], bool]) -> None:
         """Wait for what the courier does to bring something about."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not holds():
                 self.stirred.clear()
                 await self.stirred.wait()

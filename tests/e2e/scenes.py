@@ -25,7 +25,7 @@ from tests.support import ALONE, ROOT
 
 SECRET = bytes(range(32))
 SPELLED = spell_secret(SECRET)
-WAIT_S = 60
+WAIT_S = 120
 COMMAND = (sys.executable, "-m", "kova_auto")
 
 READS = """
@@ -54,7 +54,7 @@ text = "I sleep."
 [[turns.calls]]
 id = "nap"
 tool = "bash"
-args = { command = "echo > asleep; sleep 60" }
+args = { command = "echo > asleep; sleep 600" }
 [[turns]]
 text = "The nap ended as {{ results.nap.status }}."
 """

@@ -33,7 +33,7 @@ args = { summary = "It is made.", results = [{ id = "c1", met = true }] }
 [[turns]]
 text = "complete: {{ results.complete.status }}"
 """
-SLOW = "test -e made.txt && { test -e second || { touch second; echo > asleep; sleep 60; }; }"
+SLOW = "test -e made.txt && { test -e second || { touch second; echo > asleep; sleep 600; }; }"
 
 
 @pytest.fixture
@@ -127,6 +127,6 @@ def test_killed_while_a_command_judges_it_is_judged_again_by_the_next_service(sc
 def _is_there(pid: int) -> bool:
     """Say whether a command that judges still sleeps."""
     try:
-        return "sleep 60" in Path(f"/proc/{pid}/cmdline").read_text()
+        return "sleep 600" in Path(f"/proc/{pid}/cmdline").read_text()
     except OSError:
         return False

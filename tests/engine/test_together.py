@@ -278,7 +278,7 @@ async def test_a_result_that_comes_while_a_stop_is_being_read_does_not_hide_it(b
     journal.meanwhile = hands.gates["a"].set
     stage.bells.asked(RUN)
 
-    assert await asyncio.wait_for(driving, 5) is Advanced.DONE
+    assert await asyncio.wait_for(driving, 60) is Advanced.DONE
     assert await stage.statuses() == [ResultStatus.OK, ResultStatus.UNKNOWN]
 
 

@@ -105,4 +105,4 @@ def asked(tool: str, provider_id: str = "", unparsed: str | None = None, **args:
 
 
 def quick(**seconds: float) -> Timeouts:
-    return Timeouts(**{"connect_s": 2, "first_token_s": 5, "idle_s": 5, **seconds})
+    return Timeouts(**{"connect_s": 60, "first_token_s": 60, "idle_s": 60, **seconds})

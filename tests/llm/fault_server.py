@@ -115,7 +115,7 @@ async def serving(*answers: Answer, tls: ssl.SSLContext | None = None) -> AsyncI
     finally:
         listener.close()
         if open_still := [task for task in tasks if task]:
-            await asyncio.wait(open_still, timeout=2)
+            await asyncio.wait(open_still, timeout=60)
 
 
 async def reply_of(model: HttpModel, request: ModelRequest | None = None) -> ModelReply:

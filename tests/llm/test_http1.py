@@ -64,7 +64,7 @@ async def serving(*answers: bytes, step: int = 0, hangs_up: bool = False) -> Asy
     finally:
         listener.close()
         if still := [task for task in serving_now if task]:
-            await asyncio.wait(still, timeout=2)
+            await asyncio.wait(still, timeout=60)
 
 
 async def asked(transport: Http1Transport, request: Ask) -> tuple[int, bytes]:

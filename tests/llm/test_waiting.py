@@ -49,11 +49,11 @@ async def test_the_time_between_pieces_may_be_shorter_than_that_before_the_first
 
 
 async def test_a_timer_that_was_set_for_an_earlier_wait_ends_no_later_one() -> None:
-    with closing(short(first_token_s=0.01, idle_s=3600)) as clock:
+    with closing(short(first_token_s=0.3, idle_s=3600)) as clock:
         await clock.wait(soon())
         clock.progressed()
         waiting = asyncio.ensure_future(clock.wait(never()))
-        done, _ = await asyncio.wait({waiting}, timeout=0.05)
+        done, _ = await asyncio.wait({waiting}, timeout=0.4)
 
         assert not done
         waiting.cancel()

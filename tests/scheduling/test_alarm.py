@@ -14,7 +14,7 @@ from kova_auto.scheduling.alarm import AlarmClock
 
 CLOCK = SystemClock()
 LONG = timedelta(hours=1)
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 @asynccontextmanager

@@ -10,10 +10,10 @@ from kova_auto.scheduling.watch import watch
 async def test_a_change_wakes_the_reader() -> None:
     changed, stop, looks = asyncio.Event(), asyncio.Event(), iter([True])
     watching = asyncio.create_task(watch(lambda: next(looks, False), changed, stop))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await changed.wait()
     stop.set()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await watching
 
 
@@ -25,7 +25,7 @@ async def test_where_nothing_has_changed_nobody_is_woken() -> None:
         loop.call_soon_threadsafe(stop.set)
         return False
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await watch(look, changed, stop)
     assert not changed.is_set()
 

@@ -152,7 +152,7 @@ async def test_what_only_reads_has_no_network(tmp_path: Path, level: AutomationL
 
 async def test_a_background_command_is_told_what_it_was_refused_while_it_runs(tmp_path: Path) -> None:
     async with a_host(tmp_path) as (commands, scene, _):
-        refused = f'LINE="CONNECT evil.test:443 HTTP/1.0"; {SAY} > answer; cat > /dev/null < <(sleep 60)'
+        refused = f'LINE="CONNECT evil.test:443 HTTP/1.0"; {SAY} > answer; cat > /dev/null < <(sleep 600)'
         async with a_task(commands, Path(scene.workspace), refused, scene=scene) as (_, after):
             await asyncio.to_thread(_until, Path(scene.workspace) / "answer")
             output = await use(TaskOutputTool(commands), after, task_id="1.1")
