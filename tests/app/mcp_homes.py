@@ -22,7 +22,7 @@ DB = '[mcp]\nservers = ["db"]\n'
 
 def runs(way: str = "good", *args: str, **keys: JsonValue) -> dict[str, JsonValue]:
     """Return the configuration of a server that behaves in a way."""
-    return {"command": sys.executable, "args": ["-I", PROGRAM, way, *args], "timeout": 20, **keys}
+    return {"command": sys.executable, "args": ["-I", PROGRAM, way, *args], "timeout": 60, **keys}
 
 
 def configure(folder: Path, name: str = ".kova/mcp.json", **servers: JsonValue) -> Path:

@@ -215,7 +215,7 @@ async def test_a_server_that_hangs_does_not_hold_up_the_run(home: Home) -> None:
 
 
 async def test_a_large_answer_is_read_on_by_the_tool_that_reads(home: Home) -> None:
-    configure(home.path, db=runs("large", tool_timeout=20))
+    configure(home.path, db=runs("large", tool_timeout=60))
     async with home.house() as house:
         state = await ran(home, house, FULL + DB, a_script(echo()))
         (call,) = state.calls.values()

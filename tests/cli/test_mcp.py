@@ -110,7 +110,7 @@ def test_a_server_that_does_not_start_fails_the_check(desk: Desk) -> None:
 
 def test_what_comes_with_a_workspace_is_run_only_if_it_is_named(desk: Desk) -> None:
     log = desk.home.path / "log"
-    configure(desk.workspace, ".mcp.json", own=runs("stubborn", str(log), timeout=1))
+    configure(desk.workspace, ".mcp.json", own=runs("stubborn", str(log), timeout=3))
     assert desk.here("check", "--connect").exit_code == 0
     assert not log.exists()
     assert desk.here("check", "own", "--connect").exit_code == 1

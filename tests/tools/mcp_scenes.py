@@ -32,7 +32,7 @@ FAST = Limits(idle_s=60, backoff_s=60, grace_s=0.2)
 
 def server(way: str = "good", *args: str, name: str = "db", **keys: JsonValue) -> Server:
     """Return a server that behaves in a way; it is given the time that a busy machine takes."""
-    said = {"name": name, "layer": Layer.USER, "timeout_s": 20.0, "tool_timeout_s": 20.0, **keys}
+    said = {"name": name, "layer": Layer.USER, "timeout_s": 60.0, "tool_timeout_s": 60.0, **keys}
     return Server.model_validate({**said, "command": sys.executable, "args": ["-I", PROGRAM, way, *args]})
 
 

@@ -68,11 +68,11 @@ async def test_where_it_may_only_read_it_writes_nothing_but_temporary_files(tmp_
 
 
 async def test_what_takes_too_long_has_failed_and_is_ended_with_all_it_started(tmp_path: Path) -> None:
-    result = await checked(tmp_path, f"echo waiting; ({FOREVER})& {FOREVER}", timeout_s=1.0)
+    result = await checked(tmp_path, f"echo waiting; ({FOREVER})& {FOREVER}", timeout_s=2.0)
     assert outcome(result) == (
         False,
         None,
-        "waiting\n[ended at its limit of 1 s, with everything it had started]",
+        "waiting\n[ended at its limit of 2 s, with everything it had started]",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -39,11 +40,11 @@ def is_alive(pid: JsonValue) -> bool:
 
 async def gone(pid: JsonValue) -> bool:
     """Wait until a process has ended, for a while."""
-    for _ in range(500):
-        if not is_alive(pid):
-            return True
-        await asyncio.sleep(0.01)
-    return False
+    with suppress(TimeoutError):
+        async with asyncio.timeout(60):
+            while is_alive(pid):  # noqa: ASYNC110  # it is no child of ours
+                await asyncio.sleep(0.01)
+    return not is_alive(pid)
 
 
 async def test_a_tool_is_found_described_and_called(tmp_path: Path) -> None:
@@ -274,9 +275,12 @@ async def test_a_call_ends_with_the_time_of_its_run(tmp_path: Path) -> None:
 
 
 async def test_a_caller_that_is_cancelled_leaves_a_server_that_can_be_settled(tmp_path: Path) -> None:
-    async with a_desk(tmp_path, server("silent", tool_timeout_s=60.0)) as desk:
+    called = tmp_path / "called"
+    async with a_desk(tmp_path, server("deaf", str(called))) as desk:
         calling = asyncio.create_task(desk.call())
-        await asyncio.wait({calling}, timeout=1.0)
+        async with asyncio.timeout(60):
+            while not called.exists():  # noqa: ASYNC110  # another process makes it
+                await asyncio.sleep(0.01)
         assert len(list(desk.dirs.led())) == 1
         calling.cancel()
         await asyncio.wait({calling})

@@ -142,7 +142,7 @@ async def test_a_task_is_stopped_with_everything_it_started(tmp_path: Path) -> N
         took_s = asyncio.get_running_loop().time() - before
 
         assert output == said(ResultStatus.OK, "[no output]\n[stopped]", 137)
-        assert (await alive(scene), took_s < 4) == ([], True)
+        assert (await alive(scene), took_s < 60) == ([], True)
         assert await look(commands, scene) == said(ResultStatus.ERROR, "[no output]\n[stopped]", 137)
 
 
