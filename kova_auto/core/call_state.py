@@ -17,6 +17,7 @@ class CallState(NamedTuple):
         judged_seq: Position of the fact that holds the verdict.
         judged_at: When that was.
         asked_seq: Position of the fact that asks a person.
+        started_seq: Position of the fact that it was started.
         in_doubt: It was started and its worker is gone: it may or may not have happened.
     """
 
@@ -28,6 +29,7 @@ class CallState(NamedTuple):
     asked_seq: int = 0
     decision: ApprovalDecided | None = None
     started: CallStarted | None = None
+    started_seq: int = 0
     in_doubt: bool = False
     process: ProcessStarted | None = None
     planned: tuple[WritePlanned, ...] = ()

@@ -90,8 +90,15 @@ def _started(state: RunState, event: CallStarted) -> RunState:
         raise refused(state, event, f"call {event.call_id} is not permitted")
     if call.result or (call.started and not call.in_doubt):
         raise refused(state, event, f"call {event.call_id} was executed")
-    started = state.changing(event.call_id, started=event, in_doubt=False, process=None, planned=())
+    started = state.changing(
+        event.call_id, started=event, started_seq=state.seq + 1, in_doubt=False, process=None, planned=()
+    )
     return dispatching(started, call.call) if call.call.tool == TASK else started
+
+
+def keeps_verdicts(result: ToolResult) -> bool:
+    """Say whether the result of a call that only looks changes no verdict on others."""
+    return not result.taints
 
 
 def _call_finished(state: RunState, event: CallFinished) -> RunState:
@@ -104,7 +111,7 @@ def _call_finished(state: RunState, event: CallFinished) -> RunState:
         raise refused(state, event, f"{result.concludes!r} is no outcome")
     seen = {**state.seen, **result.reads}
     seen.update({change.path: change.after for change in result.changes if change.after})
-    only_looked = call.call.tool in LOOKS and call.decision is None and not result.taints  # It changes no verdict.
+    only_looked = call.call.tool in LOOKS and call.decision is None and keeps_verdicts(result)
     done = state.changing(event.call_id, result=result, in_doubt=False)
     if result.status is ResultStatus.DENIED:
         key = call_key(call.call)

@@ -33,7 +33,6 @@ NOBODY = "timeout"  # who decides where the time to answer is over
 UNREACHED = "unreachable"  # who decides where nobody could be asked
 NOT_ALONE = "{tool} must be the only call of its reply: nothing was done. Make the others first, then call it alone."
 PLAN_IS_RESULT = "Nobody carries out plans here: the plan is the result of this run, which ends with it."
-TOGETHER = 8  # calls, at most, at the same time
 ARGUMENTS = "arguments"  # rule of a call whose arguments fit no schema: an error, not a refusal
 
 
@@ -76,7 +75,7 @@ def _looking(state: RunState, now: datetime) -> Step | None:
             break
         if isinstance(step, Execute):
             together.append(call.call.id)
-    return ExecuteTogether(tuple(together[:TOGETHER])) if len(together) > 1 else None
+    return ExecuteTogether(tuple(together)) if len(together) > 1 else None
 
 
 def _settle(state: RunState, call: CallState, now: datetime) -> Step:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
 from kova_auto.core.approval.levels import Mode
 from kova_auto.core.fault import Fault
 from kova_auto.core.ids import CallId, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ResultStatus
+
+TOGETHER: Final = 8
+"""So many calls that only look are executed at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,10 @@ class Execute:
 
 @dataclass(frozen=True, slots=True)
 class ExecuteTogether:
-    """Do what several calls ask that only look, all at the same time; two at least, in the model's order."""
+    """Do what several calls ask that only look, at most `TOGETHER` at the same time; two or more, in the model's order.
+
+    Once one has brought what may change verdicts, none begins any more: those that are left are judged anew.
+    """
 
     call_ids: tuple[CallId, ...]
 

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
 from kova_auto.engine.ending import ended
 from kova_auto.engine.entry import Entries, Entry
 
+Begun = tuple[Entry, Entries]
+"""What announces that a generator begins, and the generator: it goes on from there once that is written."""
 
-async def merged(generators: Sequence[Entries]) -> Entries:
+
+def _nothing(entries: Sequence[Entry]) -> Sequence[Begun]:
+    del entries
+    return ()
+
+
+async def merged(
+    generators: Sequence[Entries], then: Callable[[Sequence[Entry]], Sequence[Begun]] = _nothing
+) -> Entries:
     """Yield what comes of several generators as it comes; what is there at one moment is one entry.
 
     Each goes on only once what it announces is written. One that fails keeps none of the others from its end: the first
     failure is raised when all have come to theirs. None is at work any more when this is closed.
+
+    Args:
+        generators: That begin at once.
+        then: Returns what begins where these entries came; it is not asked any more once one has failed.
     """
     news = asyncio.Event()
     strands = [_Strand(entries, news) for entries in generators]
@@ -23,9 +37,15 @@ async def merged(generators: Sequence[Entries]) -> Entries:
         while any(strand.may_bring for strand in strands):
             await news.wait()
             news.clear()
-            heard = [strand for strand in strands if strand.entry]
+            heard, has_failed = (
+                [strand for strand in strands if strand.entry],
+                any(strand.failure for strand in strands),
+            )
             if entries := [entry for strand in heard for entry in strand.take()]:
-                yield _as_one(entries, more=any(strand.may_bring or strand.failure for strand in strands))
+                begun = () if has_failed else then(entries)
+                goes_on = has_failed or bool(begun) or any(strand.may_bring for strand in strands)
+                yield _as_one(entries, [entry for entry, _ in begun], more=goes_on)
+                strands += [_Strand(generator, news) for _, generator in begun]
             for strand in heard:
                 strand.written.set()
     finally:
@@ -35,10 +55,10 @@ async def merged(generators: Sequence[Entries]) -> Entries:
             raise strand.failure
 
 
-def _as_one(entries: Sequence[Entry], *, more: bool) -> Entry:
+def _as_one(entries: Sequence[Entry], begins: Sequence[Entry], *, more: bool) -> Entry:
     """Return several entries as one; those that may wait come first, so that all are written together."""
     first, *others = sorted(entries, key=lambda entry: not entry.waits)
-    return replace(first, also=tuple(others), more=more)
+    return replace(first, also=(*others, *begins), more=more)
 
 
 class _Strand:

@@ -5,6 +5,8 @@ Every function here is a generator of entries; it goes on only once an entry is 
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import assert_never
@@ -31,14 +33,16 @@ from kova_auto.core.event import (
 )
 from kova_auto.core.fault import LASTING
 from kova_auto.core.goal.words import goal_block
-from kova_auto.core.ids import JobName
+from kova_auto.core.ids import CallId, JobName
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import TextPart, told
 from kova_auto.core.output.contract import told_beforehand
 from kova_auto.core.retrying import BY_POLICY
 from kova_auto.core.run import RunState
+from kova_auto.core.run_calls import keeps_verdicts
 from kova_auto.core.settling import ARGUMENTS
 from kova_auto.core.steps import (
+    TOGETHER,
     Acting,
     Adjudicate,
     AnswerForNobody,
@@ -65,7 +69,7 @@ from kova_auto.engine.compacting import compact
 from kova_auto.engine.consenting import answer_for_nobody, ask_person, overtaken, with_decision
 from kova_auto.engine.entry import Entries, Entry
 from kova_auto.engine.family import about_family
-from kova_auto.engine.merging import merged
+from kova_auto.engine.merging import Begun, merged
 from kova_auto.engine.scene import facts_of, scene_of
 from kova_auto.engine.world import Senses, World
 
@@ -231,14 +235,26 @@ async def _execute(step: Execute, state: RunState, world: World, *, is_announced
 
 
 async def _execute_together(step: ExecuteTogether, state: RunState, world: World) -> Entries:
-    """Announce all calls with one entry, and then execute them at the same time."""
-    now, looks = world.clock.now(), world.toolbox.only_looks
-    waits = all(looks(state.call(call_id).call.tool) for call_id in step.call_ids)
-    *others, last = (CallStarted(at=now, call_id=call_id) for call_id in step.call_ids)
-    first, *rest = (*(Entry(started, waits=True) for started in others), Entry(last, waits=waits))
-    yield replace(first, also=tuple(rest))
-    calls = [_execute(Execute(call_id), state, world, is_announced=True) for call_id in step.call_ids]
-    async with aclosing(merged(calls)) as entries:
+    """Announce the first calls with one entry, and execute them at the same time; where one ends, the next begins."""
+    left = deque(step.call_ids)
+
+    def begun(call_id: CallId) -> Begun:
+        waits = world.toolbox.only_looks(state.call(call_id).call.tool)
+        announced = Entry(CallStarted(at=world.clock.now(), call_id=call_id), waits=waits)
+        return announced, _execute(Execute(call_id), state, world, is_announced=True)
+
+    def then(entries: Sequence[Entry]) -> Sequence[Begun]:
+        ended = [entry.event for entry in entries if isinstance(entry.event, CallFinished)]
+        if not all(keeps_verdicts(event.result) for event in ended):
+            left.clear()
+        return [begun(left.popleft()) for _ in ended if left]
+
+    first = [begun(left.popleft()) for _ in step.call_ids[:TOGETHER]]
+    *others, last = (announced for announced, _ in first)
+    waits = last.waits and all(entry.waits for entry in others)
+    announced, *rest = (*(replace(entry, waits=True) for entry in others), replace(last, waits=waits))
+    yield replace(announced, also=tuple(rest))
+    async with aclosing(merged([calls for _, calls in first], then)) as entries:
         async for entry in entries:
             yield entry
 

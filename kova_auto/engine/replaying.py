@@ -254,8 +254,14 @@ class Replaying:
         self._apply(CallFinished(at=self._clock.now(), call_id=call_id, result=known.result))
 
     def _bring_together(self, call_ids: Sequence[CallId]) -> None:
-        """Let calls bring what they brought; where one brought nothing, the others come first."""
-        for call_id in sorted(call_ids, key=lambda call_id: self._known(call_id).result is None):
+        """Let calls bring what they brought; where one brought nothing, the others come first.
+
+        What was judged when others had begun already was judged anew then, and is now.
+        """
+        known = {call_id: self._known(call_id) for call_id in call_ids}
+        begun = min((call.started_seq for call in known.values() if call.started), default=None)
+        together = [key for key, call in known.items() if begun is None or call.judged_seq < begun]
+        for call_id in sorted(together, key=lambda call_id: known[call_id].result is None):
             self._bring(call_id)
             if self._state.call(call_id).result is None:
                 return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ from kova_auto.core.event import CallFinished, CallStarted
 from kova_auto.core.ids import CallId, call_id
 from kova_auto.core.message import ResultStatus, told
 from kova_auto.engine.entry import Entries, Entry
-from kova_auto.engine.merging import merged
+from kova_auto.engine.merging import Begun, merged
 from tests.support import at
 
 NOW = at("06:00:00")
@@ -48,16 +48,17 @@ class Strands:
         return [call_id(1, index) for index in range(1, self.count + 1)]
 
     def all(self) -> Entries:
-        return merged([self._strand(key) for key in self.keys])
+        return merged([self.strand(key) for key in self.keys])
 
     def free(self, *keys: CallId) -> None:
         for key in keys or self.keys:
             self.gates[key].set()
 
-    async def _strand(self, key: CallId) -> Entries:
+    async def strand(self, key: CallId, *, is_announced: bool = False) -> Entries:
         gate = self.gates[key] = asyncio.Event()
         try:
-            yield begins(key)
+            if not is_announced:
+                yield begins(key)
             self.log.append(f"{key} goes on")
             await gate.wait()
             if key in self.fails:
@@ -153,3 +154,47 @@ async def test_cancelling_what_awaits_it_closes_all_however_often() -> None:
         await following
     assert sorted(strands.log[3:]) == [f"{key} is closed" for key in strands.keys]
     assert asyncio.all_tasks() == before
+
+
+async def test_where_one_ends_the_next_begins_and_the_others_go_on() -> None:
+    strands = Strands(3)
+    first, second, third = strands.keys
+    next_ones = iter([[], [(begins(third), strands.strand(third, is_announced=True))], []])
+    heard: list[str] = []
+
+    def then(entries: Sequence[Entry]) -> list[Begun]:
+        heard.extend(one for entry in entries for one in said(entry))
+        return next(next_ones)
+
+    async with aclosing(merged([strands.strand(first), strands.strand(second)], then)) as entries:
+        assert said(await anext(entries)) == ["call_started 1.1", "call_started 1.2"]
+        going_on = asyncio.ensure_future(anext(entries))
+        await asyncio.sleep(0)
+        strands.free(second)
+        freed = await going_on
+        assert (said(freed), freed.announces) == (["call_finished 1.2", "call_started 1.3"], True)
+        assert third not in strands.gates  # Nothing of it is done before that is written.
+        going_on = asyncio.ensure_future(anext(entries))
+        for _ in range(3):
+            await asyncio.sleep(0)
+        strands.free(third)
+        assert said(await going_on) == ["call_finished 1.3"]
+    assert heard == ["call_started 1.1", "call_started 1.2", "call_finished 1.2", "call_finished 1.3"]
+    assert strands.log[-1] == "1.1 is closed"
+
+
+async def test_once_one_has_failed_none_begins() -> None:
+    strands = Strands(3, fails={CallId("1.1"): ZeroDivisionError()})
+    first, second, third = strands.keys
+
+    def then(entries: Sequence[Entry]) -> list[Begun]:
+        has_ended = any(isinstance(entry.event, CallFinished) for entry in entries)
+        return [(begins(third), strands.strand(third, is_announced=True))] if has_ended else []
+
+    async with aclosing(merged([strands.strand(first), strands.strand(second)], then)) as entries:
+        await anext(entries)
+        strands.free(first, second)
+        assert said(await anext(entries)) == ["call_finished 1.2"]
+        with pytest.raises(ZeroDivisionError):
+            await anext(entries)
+    assert third not in strands.gates

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 import pytest
 
 from kova_auto.core.approval.levels import Decision, Effect, Verdict
-from kova_auto.core.event import ApprovalDecided, CallFinished, CallStarted, Event, StopRequested
+from kova_auto.core.event import ApprovalDecided, CallAdjudicated, CallFinished, CallStarted, Event, StopRequested
 from kova_auto.core.ids import CallId, RunId
 from kova_auto.core.job import Job, Outcome
 from kova_auto.core.message import CallRequest, ResultStatus, TextPart, ToolCall, ToolMessage, told
 from kova_auto.core.replay import Ending
-from kova_auto.core.settling import TOGETHER
+from kova_auto.core.steps import TOGETHER
 from kova_auto.core.tool import Scene, ToolFact, ToolOutput
 from kova_auto.engine.dispatch import Advanced
 from tests.doubles.journal import MemoryJournal
@@ -35,6 +36,7 @@ class Looking(Hands):
         crowd: No look ends before so many are under way.
         fails: What a look raises.
         blobs: What is to be kept of a look: it is written at once.
+        taints: What brings words from outside.
         most: So many were under way at the same time.
     """
 
@@ -53,6 +55,7 @@ class Looking(Hands):
     crowd: int = 1
     fails: dict[str, Exception] = field(default_factory=dict)
     blobs: dict[str, tuple[bytes, ...]] = field(default_factory=dict)
+    taints: AbstractSet[str] = frozenset()
     under_way: int = 0
     most: int = 0
     crowded: asyncio.Event = field(default_factory=asyncio.Event)
@@ -76,7 +79,8 @@ class Looking(Hands):
             if what in self.fails:
                 raise self.fails[what]
             self.done.append(f"{scene.call_id} {call.tool}")
-            yield ToolOutput(told(ResultStatus.OK, f"this is {what}"), self.blobs.get(what, ()))
+            result = told(ResultStatus.OK, f"this is {what}").but(taints="a page" if what in self.taints else "")
+            yield ToolOutput(result, self.blobs.get(what, ()))
         except asyncio.CancelledError:
             self.left.append(scene.call_id)
             raise
@@ -140,6 +144,38 @@ async def test_no_more_than_a_bounded_number_run_at_the_same_time() -> None:
     await stage.engine(model=model).advance(RUN)
     assert hands.most == TOGETHER
     assert results(model) == [f"this is {name}" for name in "abcdefghijk"]
+
+
+async def test_where_one_ends_the_next_begins_whatever_the_others_are_at() -> None:
+    names = "abcdefghijkl"
+    hands = Looking(crowd=TOGETHER, gates={"a": asyncio.Event()})
+    stage, model = await a_run(hands, *reads(*names))
+    driving = asyncio.create_task(stage.engine(model=model).advance(RUN))
+    await comes_to(hands, len(names) - 1)
+    assert (sorted(hands.begun), hands.under_way) == (list(names), 1)
+
+    hands.gates["a"].set()
+    assert await driving is Advanced.DONE
+    assert hands.most == TOGETHER
+    assert results(model) == [f"this is {name}" for name in names]
+    facts = [event for event in await stage.facts() if isinstance(event, CallStarted | CallFinished)]
+    assert [event.kind for event in facts[:TOGETHER]] == ["call_started"] * TOGETHER
+    under_way = [sum(1 if isinstance(event, CallStarted) else -1 for event in facts[:place]) for place in range(24)]
+    assert max(under_way) == TOGETHER
+
+
+async def test_once_a_page_has_come_none_begins_that_was_judged_before() -> None:
+    hands = Looking(crowd=TOGETHER, taints={"b"}, gates={"a": asyncio.Event()})
+    stage, model = await a_run(hands, *reads(*"abcdefghijkl"))
+    driving = asyncio.create_task(stage.engine(model=model).advance(RUN))
+    await comes_to(hands, TOGETHER - 1)
+    assert sorted(hands.begun) == list("abcdefgh")
+
+    hands.gates["a"].set()
+    assert await driving is Advanced.DONE
+    judged = [event.call_id for event in await stage.facts() if isinstance(event, CallAdjudicated)]
+    assert judged[12:] == ["1.9", "1.10", "1.11", "1.12"]
+    assert results(model) == [f"this is {name}" for name in "abcdefghijkl"]
 
 
 async def test_the_journal_has_results_as_they_come_and_the_model_has_them_in_its_order() -> None:
@@ -318,6 +354,20 @@ async def test_the_next_worker_looks_again_only_where_it_must(how: str) -> None:
     assert results(model) == [f"this is {name}" for name in "abcd"]
     starts = [event.call_id for event in await stage.facts() if isinstance(event, CallStarted)]
     assert starts == ["1.1", "1.2", "1.3", "1.4", "1.1", "1.4"]
+
+
+@pytest.mark.parametrize("page", ["", "b", "k"])
+async def test_a_run_of_more_looks_is_replayed_as_it_was(page: str) -> None:
+    hands = Looking(crowd=TOGETHER, taints={page}, gates={"a": asyncio.Event()})
+    stage, model = await a_run(hands, *reads(*"abcdefghijkl"))
+    driving = asyncio.create_task(stage.engine(model=model).advance(RUN))
+    await comes_to(hands, TOGETHER - 1)
+    hands.gates["a"].set()
+    await driving
+
+    replay = await Again(stage).played()
+    assert (replay.differs, replay.ended) == (False, Ending.FINISHED), replay.why
+    assert [found.verdict_now == found.verdict_then for found in replay.iterations[0].calls] == [True] * 12
 
 
 @pytest.mark.parametrize("how", ["to its end", "stopped", "cut off"])

@@ -46,8 +46,10 @@ from kova_auto.core.limits import running_s
 from kova_auto.core.message import ModelReply, ResultStatus, TextPart, ToolResult, Usage, told
 from kova_auto.core.retrying import BY_POLICY
 from kova_auto.core.run import RunState, apply, opened
+from kova_auto.core.run_calls import keeps_verdicts
 from kova_auto.core.step import next_step
 from kova_auto.core.steps import (
+    TOGETHER,
     Adjudicate,
     AnswerForNobody,
     AskPerson,
@@ -300,11 +302,16 @@ def _call(step: Judging | ExecuteTogether, state: RunState, now: datetime, draw:
 
 def _together(call_ids: Sequence[CallId], now: datetime, draw: Draw) -> Iterator[Event]:
     """Yield what comes of calls at the same time: in any order, and not of all of them where their worker dies."""
-    for key in call_ids:
-        yield CallStarted(at=now, call_id=key)
-    ended = draw(st.permutations(call_ids))
-    for key in ended[: draw(st.sampled_from([len(ended), len(ended), draw(st.integers(0, len(ended)))]))]:
-        yield CallFinished(at=now, call_id=key, result=draw(RESULTS))
+    left, under_way = list(call_ids), list[CallId]()
+    for _ in range(draw(st.sampled_from([len(left), len(left), draw(st.integers(0, len(left)))]))):
+        yield from (CallStarted(at=now, call_id=key) for key in left[: TOGETHER - len(under_way)])
+        left, under_way = left[TOGETHER - len(under_way) :], under_way + left[: TOGETHER - len(under_way)]
+        if not under_way:
+            return
+        key = under_way.pop(draw(st.integers(0, len(under_way) - 1)))
+        result = draw(RESULTS)
+        yield CallFinished(at=now, call_id=key, result=result)
+        left = left if keeps_verdicts(result) else []
 
 
 def _effect(key: CallId, state: RunState, now: datetime, draw: Draw) -> Iterator[Event]:

@@ -12,8 +12,9 @@ from kova_auto.core.event import CallFinished, CallStarted, Event
 from kova_auto.core.ids import CallId, call_id
 from kova_auto.core.message import CallRequest, ResultStatus, ToolMessage, told
 from kova_auto.core.run import RunState, apply
+from kova_auto.core.run_calls import keeps_verdicts
 from kova_auto.core.step import next_step
-from kova_auto.core.steps import Adjudicate, CallModel, Execute, ExecuteTogether, Recover, Refuse
+from kova_auto.core.steps import TOGETHER, Adjudicate, CallModel, Execute, ExecuteTogether, Recover, Refuse
 from kova_auto.core.tool_names import LOOKS
 from kova_auto.engine.conversation import conversation
 from tests.core.facts import NOW, acquired, answered, begun, judged, run_of, started
@@ -53,13 +54,26 @@ def facts(step: object, state: RunState, allowed: Sequence[bool], draw: Draw) ->
             yield started(key)
             yield brings(state, key)
         case ExecuteTogether(keys):
-            yield from map(started, keys)
-            ended = draw(st.permutations(keys))[: draw(st.sampled_from([len(keys), draw(st.integers(0, len(keys)))]))]
-            yield from (brings(state, key) for key in ended)
-            if len(ended) < len(keys):
-                yield acquired(state.epoch + 1, broken=draw(st.booleans()))
+            yield from together(keys, state, draw)
         case _:
             raise AssertionError(step)
+
+
+def together(keys: Sequence[CallId], state: RunState, draw: Draw) -> Iterator[Event]:
+    """Yield the facts of calls of which so many are under way at a time, until none may begin or their worker dies."""
+    left, under_way = list(keys), list[CallId]()
+    dies_after = draw(st.sampled_from([len(keys), draw(st.integers(0, len(keys)))]))
+    for _ in range(dies_after):
+        begin, left = left[: TOGETHER - len(under_way)], left[TOGETHER - len(under_way) :]
+        yield from map(started, begin)
+        under_way += begin
+        if not under_way:
+            return
+        ended = brings(state, under_way.pop(draw(st.integers(0, len(under_way) - 1))))
+        yield ended
+        left = left if keeps_verdicts(ended.result) else []
+    if left or under_way:
+        yield acquired(state.epoch + 1, broken=draw(st.booleans()))
 
 
 @given(ASKED, st.data())
@@ -95,4 +109,5 @@ def keeps_order(state: RunState) -> None:
             assert known.call.tool in LOOKS
             assert {other.call.tool for other in before} <= LOOKS
     under_way = [known for known in calls if isinstance(known.started, CallStarted) and known.is_under_way]
+    assert len(under_way) <= TOGETHER
     assert len(under_way) <= 1 or {known.call.tool for known in under_way} <= LOOKS
