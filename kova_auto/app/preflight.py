@@ -6,7 +6,7 @@ No server is started for it: what is on record of them is enough, and what is no
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from kova_auto.app.mcp import McpServers
@@ -29,6 +29,7 @@ from kova_auto.threads import aside
 
 _GOOD: Final = frozenset({Outcome.DONE, Outcome.NOTHING_TO_REPORT})
 _LOOKED_AT, _RUNS = 20, 3
+_REMEMBERED: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,8 @@ class Preflight:
     toolbox: Toolbox
     servers: McpServers
     clock: Clock
+    _began: dict[RunId, str] = field(default_factory=dict)
+    """The policies of runs that were looked at here and that later ones are compared with."""
 
     async def refused(self, state: RunState) -> str:
         """Return which tools a run would be refused that it needs, or that earlier ones used; empty where it may begin.
@@ -53,6 +56,7 @@ class Preflight:
         further attempt of one.
         """
         request, needed = state.request, state.job.limits.required_tools
+        self._remember(request)
         is_asked_for = request.origin in (Origin.REQUEST, Origin.PARENT) or request.staged or state.attempt > 1
         if request.level or (is_asked_for and not needed):
             return ""
@@ -64,7 +68,21 @@ class Preflight:
             await self.toolbox.settle(bench.scene(policy))
         return reason if reason or is_asked_for else await self._turned(state, bench, policy)
 
+    def _remember(self, request: RunRequested) -> None:
+        if len(self._began) >= _REMEMBERED:
+            self._began.clear()
+        if not (request.level or request.continues):
+            self._began[request.run_id] = request.policy_hash
+
+    async def _is_as_the_last(self, state: RunState) -> bool:
+        """Say whether the job's last run did well and may do the same, as far as that is known without reading it."""
+        rows = await self.views.last_runs(JobName(state.job.name), before=state.run_id)
+        good = (row.run_id for row in rows if row.outcome in _GOOD and not row.parent)
+        return any(self._began.get(run_id) == state.request.policy_hash for run_id in good)
+
     async def _turned(self, state: RunState, bench: Bench, policy: Policy) -> str:
+        if not state.job.mcp.servers and await self._is_as_the_last(state):
+            return ""
         known: set[str] = set()
         found: list[Turned] = []
         is_first = True
