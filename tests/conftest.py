@@ -7,13 +7,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 pytest_plugins = ("tests.postgres", "tests.tripwire")
 
-# No example has a deadline: on a busy machine any takes a while now and then. The slow tests try more of them.
-settings.register_profile("each time", deadline=None, max_examples=50)
-settings.register_profile("thorough", deadline=None, max_examples=300)
+# No example has a deadline, nor has finding one: on a busy machine any takes a while now and then. The slow tests try
+# more of them.
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("each time", PATIENT, max_examples=50)
+settings.register_profile("thorough", PATIENT, max_examples=300)
 settings.load_profile("each time")
 
 

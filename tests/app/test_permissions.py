@@ -157,7 +157,9 @@ texts = st.one_of(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=60, deadline=None
+)
 @given(project=texts, local=texts)
 def test_no_file_of_a_workspace_changes_what_counts(home: Home, project: str, local: str) -> None:
     home.workspace.mkdir(exist_ok=True)

@@ -224,7 +224,7 @@ pieces = st.sampled_from(
 
 
 @given(st.lists(pieces | st.text(max_size=6), max_size=14), st.sampled_from([".md", ".yml"]))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_any_text_is_a_definition_or_is_named_as_none(tmp_path: Path, parts: list[str], ending: str) -> None:
     path = tmp_path / f"any{ending}"
     path.write_bytes("".join(parts).encode("utf-8", "surrogatepass"))

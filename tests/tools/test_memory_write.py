@@ -157,7 +157,7 @@ async def test_no_name_leads_out_of_a_layer(memories: Memories, file: str) -> No
 
 
 @given(file=st.text(max_size=40))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=60)
 async def test_whatever_the_name_only_the_layer_is_written(memories: Memories, file: str) -> None:
     try:
         done = await play(memories.write, memories.scene(), scope="workspace", content="x", file=file, mode="overwrite")

@@ -63,7 +63,7 @@ def test_the_oracle_is_fed_with_real_offset_changes() -> None:
     assert still == ["UTC"]
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(expressions(), changes, st.integers(-2000, 200))
 def test_around_offset_changes_a_walk_along_the_minutes_finds_the_same(
     spelled: Spelled, change: tuple[ZoneInfo, datetime], offset: int
@@ -74,7 +74,7 @@ def test_around_offset_changes_a_walk_along_the_minutes_finds_the_same(
     assert list(islice(walk(cron, zone, start), len(expected))) == expected
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(expressions(with_seconds=True), changes, st.integers(-2000, 2000))
 def test_a_walk_along_the_seconds_finds_the_same(
     spelled: Spelled, change: tuple[ZoneInfo, datetime], offset: int
@@ -85,7 +85,7 @@ def test_a_walk_along_the_seconds_finds_the_same(
     assert list(islice(walk(cron, zone, start), len(expected))) == expected
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(expressions(), st.dates(utc("1999-01-01").date(), utc("2101-01-01").date()))
 def test_a_walk_along_the_calendar_finds_the_same_dates(spelled: Spelled, first: object) -> None:
     cron = understood(spelled)
@@ -100,7 +100,7 @@ def test_a_walk_along_the_calendar_finds_the_same_dates(spelled: Spelled, first:
     assert found == expected
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(
     expressions(with_seconds=True) | expressions(),
     changes,
@@ -118,7 +118,7 @@ def test_firings_ascend_strictly_and_the_last_moment_before_one_finds_it_again(
     assert all(moment.tzinfo is UTC for moment in found)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(expressions(), changes, st.lists(st.integers(-3000, 3000), min_size=2, max_size=6))
 def test_a_later_start_never_finds_an_earlier_firing(
     spelled: Spelled, change: tuple[ZoneInfo, datetime], offsets: list[int]
