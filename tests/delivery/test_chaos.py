@@ -61,7 +61,7 @@ class Case:
 CASES = (
     Case("8 reads and closes", closes(), Is.AMBIGUOUS),
     Case("9 reads and breaks off", resets(), Is.AMBIGUOUS),
-    Case("10 never answers", hangs(), Is.AMBIGUOUS, timeout_s=SOON_S, detail="no whole answer within 0.4 s"),
+    Case("10 never answers", hangs(), Is.AMBIGUOUS, timeout_s=SOON_S, detail="no whole answer within 1 s"),
     Case("11 drips its head", drips(b"HTTP/1.1 200 ", b"x"), Is.AMBIGUOUS, timeout_s=SOON_S),
     Case("12 endless 102", drips(b"", b"HTTP/1.1 102 P\r\n\r\n", 0.001), Is.AMBIGUOUS, timeout_s=SOON_S),
     Case("12 endless 103", drips(b"", b"HTTP/1.1 103 E\r\nlink: </a>\r\n\r\n", 0.001), Is.AMBIGUOUS, timeout_s=SOON_S),
@@ -330,7 +330,7 @@ async def test_33_odd_headers_break_nothing(lines: bytes) -> None:
 )
 async def test_34_lengths_that_contradict_each_other_never_hang(lines: bytes) -> None:
     async with chaos(says(HEAD + lines)) as receiver:
-        result = await attempt(receiver.url(), timeout_s=2)
+        result = await attempt(receiver.url(), timeout_s=60)
 
     assert result.outcome in {Is.DELIVERED, Is.AMBIGUOUS}
 

@@ -17,7 +17,7 @@ from kova_auto.net.resolver import NameNotFoundError
 from tests.support.ports import free_port
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
-BOUNDS = Bounds(head_s=5.0, idle_s=5.0)
+BOUNDS = Bounds(head_s=60.0, idle_s=60.0)
 HANDOVER = Path(__file__).parents[2] / "kova_auto/tools/sandbox/handover.py"
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

@@ -176,7 +176,7 @@ async def test_a_host_that_does_not_answer_is_told() -> None:
 async def test_a_connection_on_which_nothing_moves_is_closed() -> None:
     async with (
         a_server(echo) as port,
-        a_door((f"pypi.example:{port}",), HERE, bounds=Bounds(head_s=5.0, idle_s=0.1)) as (_, way),
+        a_door((f"pypi.example:{port}",), HERE, bounds=Bounds(head_s=60.0, idle_s=0.1)) as (_, way),
     ):
         reader, writer = await asyncio.open_connection("127.0.0.1", way)
         writer.write(b"CONNECT pypi.example:%d HTTP/1.1\r\nHost: x\r\n\r\n" % port)
@@ -187,7 +187,7 @@ async def test_a_connection_on_which_nothing_moves_is_closed() -> None:
 
 
 async def test_who_asks_for_nothing_is_let_go() -> None:
-    async with a_door("on", HERE, bounds=Bounds(head_s=0.1, idle_s=5.0)) as (door, way):
+    async with a_door("on", HERE, bounds=Bounds(head_s=0.1, idle_s=60.0)) as (door, way):
         assert await ask(way, b"") == b""
         assert await ask(way, b"GET http://pypi.example/") == b""
         assert await ask(way, b"\x16\x03\x01\x02\x00 no HTTP at all\r\n\r\n") == b""
