@@ -37,8 +37,8 @@ async def refused_beforehand(names: Sequence[str], bench: Bench, policy: Policy,
         calls = _calls(name, bench, policy, str(servers.places.home))
         verdicts = [await _refused(call, bench, policy) for call in calls]
         verdict = verdicts[0] if verdicts and all(verdicts) else None
-        is_known = partial(is_on_record, servers, bench.job, name, bench.now)
-        if verdict and await aside(is_known):
+        is_known: bool = await aside(partial(is_on_record, servers, bench.job, name, bench.now))
+        if verdict and is_known:
             return _REFUSED.format(tool=name, rule=verdict.rule, reason=verdict.reason)
     return ""
 

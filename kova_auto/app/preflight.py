@@ -29,7 +29,6 @@ from kova_auto.threads import aside
 
 _GOOD: Final = frozenset({Outcome.DONE, Outcome.NOTHING_TO_REPORT})
 _LOOKED_AT, _RUNS = 20, 3
-_REMEMBERED: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +38,7 @@ class Preflight:
     Attributes:
         toolbox: That the run's own calls would go to.
         servers: Knows the servers that lend a run tools.
+        let_through: The policy of the last run of each job that was found to be refused nothing.
     """
 
     journal: Journal
@@ -46,8 +46,7 @@ class Preflight:
     toolbox: Toolbox
     servers: McpServers
     clock: Clock
-    _began: dict[RunId, str] = field(default_factory=dict)
-    """The policies of runs that were looked at here and that later ones are compared with."""
+    let_through: dict[str, str] = field(default_factory=dict)
 
     async def refused(self, state: RunState) -> str:
         """Return which tools a run would be refused that it needs, or that earlier ones used; empty where it may begin.
@@ -55,46 +54,40 @@ class Preflight:
         A run that somebody asked for begins whatever has changed; what it does well counts from then on. So does the
         further attempt of one.
         """
-        request, needed = state.request, state.job.limits.required_tools
-        self._remember(request)
-        is_asked_for = request.origin in (Origin.REQUEST, Origin.PARENT) or request.staged or state.attempt > 1
-        if request.level or (is_asked_for and not needed):
+        needed = state.job.limits.required_tools
+        compares = self._compares(state)
+        if state.request.level or not (needed or compares):
             return ""
         policy = policy_of_run(state)
         bench = Bench(self.toolbox, state.job, RunId(f"{state.run_id}/preflight"), self.clock.now())
-        reason = ""
-        if needed:
-            reason = await refused_beforehand(needed, bench, policy, self.servers)
+        try:
+            reason = await refused_beforehand(needed, bench, policy, self.servers) if needed else ""
+            return reason or (await self._turned(state, bench, policy) if compares else "")
+        finally:
             await self.toolbox.settle(bench.scene(policy))
-        return reason if reason or is_asked_for else await self._turned(state, bench, policy)
 
-    def _remember(self, request: RunRequested) -> None:
-        if len(self._began) >= _REMEMBERED:
-            self._began.clear()
-        if not (request.level or request.continues):
-            self._began[request.run_id] = request.policy_hash
+    def _compares(self, state: RunState) -> bool:
+        """Say whether a run is compared with others.
 
-    async def _is_as_the_last(self, state: RunState) -> bool:
-        """Say whether the job's last run did well and may do the same, as far as that is known without reading it."""
-        rows = await self.views.last_runs(JobName(state.job.name), before=state.run_id)
-        good = (row.run_id for row in rows if row.outcome in _GOOD and not row.parent)
-        return any(self._began.get(run_id) == state.request.policy_hash for run_id in good)
+        Where no server is in it, and one under this very policy was let through, there is nothing to find.
+        """
+        request, job = state.request, state.job
+        is_another = self.let_through.get(job.name) != request.policy_hash
+        if request.origin in (Origin.REQUEST, Origin.PARENT) or request.staged or state.attempt > 1:
+            if is_another:
+                self.let_through.pop(job.name, None)  # It may be allowed what no scheduled run was.
+            return False
+        return is_another or bool(job.mcp.servers)
 
     async def _turned(self, state: RunState, bench: Bench, policy: Policy) -> str:
-        if not state.job.mcp.servers and await self._is_as_the_last(state):
-            return ""
         known: set[str] = set()
         found: list[Turned] = []
-        is_first = True
         async for earlier, events in self._earlier(state):
-            if is_first and earlier.policy_hash == state.request.policy_hash and not state.job.mcp.servers:
-                return ""  # What it may do is what that one could, and that one was compared with those before.
-            is_first = False
             of_run = await self._of_run(earlier, events, bench, policy, known)
             found += [one for one in of_run.values() if one]
             known |= of_run.keys()
-        if known:
-            await self.toolbox.settle(bench.scene(policy))
+        if not found:
+            self.let_through[state.job.name] = state.request.policy_hash
         return said_turned(JobName(state.job.name), found)
 
     async def _earlier(self, state: RunState) -> AsyncIterator[tuple[RunRequested, list[Event]]]:
