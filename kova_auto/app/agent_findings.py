@@ -32,10 +32,9 @@ def of_agents(agents: Agents, jobs: Sequence[Job]) -> Iterator[Finding]:
 
 
 def _of_job(agents: Agents, job: Job) -> Iterator[Finding]:
-    roster = agents.roster(job)
-    for missing in roster.missing:
-        yield Finding(AGENT, job.name, Mark.FAIL, f"agents.allow: {missing.sentence}")
-    for warning in roster.warnings:
+    for why in agents.lacking(job):
+        yield Finding(AGENT, job.name, Mark.FAIL, f"agents.allow: {why}")
+    for warning in agents.roster(job).warnings:
         yield Finding(AGENT, job.name, Mark.WARN, warning.sentence)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from kova_auto.app.committed import REMEDY, uncommitted_agents
 from kova_auto.app.places import places_of
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.job import Job
@@ -35,6 +36,12 @@ class Agents:
         if not job.agents.allow:
             return Roster()
         return definitions_for(job.agents.allow, self.definitions.of(Path(job.workspace)))
+
+    def lacking(self, job: Job) -> tuple[str, ...]:
+        """Return why a job's runs would not begin for want of subagents, a sentence each; nothing where they would."""
+        roster = self.roster(job)
+        why = uncommitted_agents(job, roster)
+        return (*(missing.sentence for missing in roster.missing), *([f"{why}: {REMEDY}"] if why else []))
 
 
 def agents_of(settings: Settings, environ: Mapping[str, str]) -> Agents:

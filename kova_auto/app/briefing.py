@@ -8,9 +8,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from kova_auto.app.committed import explained
 from kova_auto.app.mcp import McpServers
 from kova_auto.app.past import Past
 from kova_auto.app.skills import Skills
+from kova_auto.app.staging import is_apart
 from kova_auto.core.approval.adjudicate import adjudicate
 from kova_auto.core.approval.facts import CallFacts, PathFact, Zone
 from kova_auto.core.approval.levels import Effect, Ruling
@@ -105,7 +107,11 @@ class Briefings:
         """Return whom the run may dispatch; a name that means nobody keeps it from beginning."""
         if not state.job.agents.allow:
             return NOTHING
-        return introduced(await self.roster(state.job, state.request.workspace))
+        brief = introduced(roster := await self.roster(state.job, state.request.workspace))
+        if not (roster.missing and is_apart(state)):
+            return brief
+        there = await self.roster(state.job, state.job.workspace)
+        return explained(brief, state.job, [one.name for one in roster.missing if there.find(one.name)])
 
     async def _told(self, state: RunState) -> Briefing:
         """Return what earlier runs of the job reported, where it wants to know."""
@@ -141,8 +147,16 @@ class Briefings:
         if not wanted and await look(lambda: self._are_missing(ground), *places):
             return NOTHING  # Most runs: finding that out piece by piece costs several times as much.
         return await aside(
-            lambda: self._memory(state).plus(self._instructions(ground)).plus(self.skills.told(ground, wanted))
+            lambda: self._memory(state).plus(self._instructions(ground)).plus(self._skills(state, ground, wanted))
         )
+
+    def _skills(self, state: RunState, ground: Ground, wanted: tuple[str, ...] | None) -> Briefing:
+        brief = self.skills.told(ground, wanted)
+        if not (brief.lacks and wanted and is_apart(state)):
+            return brief
+        here = self.skills.shelf(ground).by_name
+        there = self.skills.shelf(replace(ground, workspace=state.job.workspace)).by_name
+        return explained(brief, state.job, [name for name in wanted if name in there and name not in here])
 
     def _are_missing(self, ground: Ground) -> bool:
         return self.roots.lacks(_IN_WORKSPACE, ground) and all(map(is_missing, (*self._own, *self.skills.own)))

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from kova_auto.app.committed import REMEDY, uncommitted_skills
 from kova_auto.app.finding import Finding, Mark
 from kova_auto.app.memory import roots_of
 from kova_auto.app.places import places_of
@@ -141,8 +142,13 @@ def _read(path: Path) -> tuple[str, str]:
 
 def lacking_skills(skills: Skills, job: Job) -> str:
     """Return why a job's runs would not begin for want of a skill; empty where they would."""
-    wanted = job.context.skills
-    return lacking(skills.shelf(ground_of(Path(job.workspace))), wanted) if wanted else ""
+    if not (wanted := job.context.skills):
+        return ""
+    shelf = skills.shelf(ground_of(Path(job.workspace)))
+    if why := lacking(shelf, wanted):
+        return why
+    why = uncommitted_skills(job, shelf)
+    return f"{why}: {REMEDY}" if why else ""
 
 
 def of_skills(skills: Skills, jobs: Sequence[Job]) -> Iterator[Finding]:

@@ -272,10 +272,8 @@ def _with_agents(loaded: Job | ConfigError, source: JobSource) -> Job | ConfigEr
         return loaded
     from kova_auto.app.agents import agents_of
 
-    missing = agents_of(source.settings, environment()).roster(loaded).missing
-    if not missing:
-        return loaded
-    return ConfigError("; ".join(one.sentence for one in missing), path=loaded.path, key="agents.allow")
+    lacking = agents_of(source.settings, environment()).lacking(loaded)
+    return ConfigError("; ".join(lacking), path=loaded.path, key="agents.allow") if lacking else loaded
 
 
 def _say_checked(row: JobRow) -> None:
