@@ -15,7 +15,8 @@ from pathlib import Path
 
 from kova_auto.core.message import ModelReply, ModelRequest, ReplyDone, TextPart, UserMessage
 from kova_auto.core.provider import BUILT_IN
-from kova_auto.llm.local.model import LocalModel
+from kova_auto.llm.local.engine import load
+from kova_auto.llm.local.model import LoadFile, LocalModel
 from kova_auto.llm.local.weights import SMOLLM2
 from tests.soak.weighing import weigh
 
@@ -40,8 +41,8 @@ class Held:
 
 
 @asynccontextmanager
-async def small(weights: Path) -> AsyncIterator[LocalModel]:
-    model = LocalModel(BUILT_IN["local"], weights)
+async def small(weights: Path, load_file: LoadFile = load) -> AsyncIterator[LocalModel]:
+    model = LocalModel(BUILT_IN["local"], weights, load_file)
     yield model
     await model.aclose()
 

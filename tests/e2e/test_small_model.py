@@ -10,12 +10,17 @@ import asyncio
 import json
 import subprocess
 import sys
+import threading
+from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from kova_auto.core.message import TextDelta
+from kova_auto.llm.local.engine import Engine, Said, Tell, load
+from kova_auto.llm.local.model import LocalModel
 from kova_auto.llm.local.weights import SMOLLM2, add
 from tests.e2e.loading import Held, asking, reply_of, small
 from tests.e2e.scenes import Scene
@@ -86,24 +91,60 @@ def test_the_engine_writes_nothing_of_its_own(scene: Scene) -> None:
     assert not [line for line in program.notes.splitlines() if "llama" in line or "ggml" in line]
 
 
-async def test_an_answer_that_is_left_in_its_middle_ends_and_the_next_begins(weights: Path) -> None:
-    async with small(weights) as model:
-        async with aclosing(model.stream(asking(STORY))) as chunks:
-            assert isinstance(await anext(chunks), TextDelta)
-        async with asyncio.timeout(30):
-            reply = await reply_of(model, "Say hello.")
+class Overheard:
+    """Be an engine of which is kept what it says to each question."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self.answers, self.begun = engine, list[list[Said]](), threading.Event()
+
+    def ask(self, question: Mapping[str, JsonValue], tell: Tell) -> None:
+        answer: list[Said] = []
+        self.answers.append(answer)
+
+        def hear(said: Said) -> bool:
+            answer.append(said)
+            self.begun.set()
+            return tell(said)
+
+        self._engine.ask(question, hear)
+
+    def close(self) -> None:
+        self._engine.close()
+
+
+@pytest.fixture
+async def overheard(weights: Path) -> AsyncIterator[tuple[LocalModel, Overheard]]:
+    engine = Overheard(load(SMOLLM2.file(weights), SMOLLM2.window))
+    async with small(weights, lambda path, window: engine) as model:
+        yield model, engine
+
+
+def has_ended(answer: list[Said]) -> bool:
+    return any(choice["finish_reason"] for said in answer for choice in said["choices"])
+
+
+async def test_an_answer_that_is_left_in_its_middle_ends_and_the_next_begins(
+    overheard: tuple[LocalModel, Overheard],
+) -> None:
+    model, engine = overheard
+    async with aclosing(model.stream(asking(STORY))) as chunks:
+        assert isinstance(await anext(chunks), TextDelta)
+    reply = await reply_of(model, "Say hello.")
+
     assert reply.text
+    assert [has_ended(answer) for answer in engine.answers] == [False, True]
 
 
-async def test_a_prompt_that_is_being_read_is_left_at_once(weights: Path) -> None:
-    async with small(weights) as model:
-        await reply_of(model, "Say hello.")
-        reading = asyncio.create_task(reply_of(model, "The cat sat on the mat. " * 200))
-        done, _ = await asyncio.wait([reading], timeout=1)
-        reading.cancel()
-        async with asyncio.timeout(10):
-            await model.aclose()
-    assert (done, reading.cancelled() or reading.cancelling() > 0) == (set(), True)
+async def test_a_prompt_that_is_being_read_is_left_at_once(overheard: tuple[LocalModel, Overheard]) -> None:
+    model, engine = overheard
+    reading = asyncio.create_task(reply_of(model, "The cat sat on the mat. " * 200))
+    assert await asyncio.to_thread(engine.begun.wait, 60)
+    reading.cancel()
+    await model.aclose()
+
+    assert reading.cancelled() or reading.cancelling() > 0
+    read = [said["prompt_progress"] for said in engine.answers[0] if "prompt_progress" in said]
+    assert read[-1]["processed"] < read[-1]["total"] / 2
 
 
 def test_closing_gives_memory_and_threads_back_and_nobody_can_reach_the_engine(weights: Path) -> None:
