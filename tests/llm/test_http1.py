@@ -150,8 +150,8 @@ async def test_a_connection_that_is_over_or_odd_is_not_used_again(first: bytes) 
 async def test_a_connection_that_the_server_closed_meanwhile_is_not_used_again() -> None:
     async with serving(SIZED, SIZED, hangs_up=True) as server, transporting() as transport:
         await asked(transport, server.request())
-        for _ in range(100):
-            await asyncio.sleep(0)
+        async with asyncio.timeout(60):
+            await asyncio.gather(*(link.gone for link in transport._kept))
 
         assert await asked(transport, server.request()) == (200, b"hello")
         assert len(server.sent) == 2
