@@ -31,7 +31,7 @@ PERSON = {
     "GIT_COMMITTER_NAME": "kova",
     "GIT_COMMITTER_EMAIL": "kova@example.org",
 }
-LIMITS = Limits(timeout_s=30, grace_s=0.2)
+LIMITS = Limits(timeout_s=120, grace_s=0.2)
 
 _HELD = (
     *(".git/config", ".git/config.worktree", ".git/commondir", ".git/info", ".git/hooks"),
