@@ -64,7 +64,7 @@ async def _serve(house: House, run_id: RunId) -> None:
     """Be a service until the run has ended and owes nothing any more."""
     stop = asyncio.Event()
     service = asyncio.create_task(serve(house, stop))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         while not service.done():
             state = await house.store.journal.load(run_id)
             if state.finished and all(owed.status not in OPEN for owed in state.deliveries.values()):

@@ -114,7 +114,7 @@ def check(state: RunState) -> None:
     assert "temperature" in said[4]
     assert "it is not fetched" in said[5]
     assert "ompleted" in said[6]
-    assert "it did not answer to trigger-long-running-operation within 4 s, and was ended" in said[7]
+    assert "it did not answer to trigger-long-running-operation within 10 s, and was ended" in said[7]
     assert state.finished
     assert state.finished.outcome is Outcome.DONE
 
@@ -126,14 +126,14 @@ def _is_image(part: object) -> bool:
 async def test_a_server_over_http_shows_all_that_there_is(home: Home, tmp_path: Path) -> None:
     with over_http(tmp_path / "server.log") as url:
         said: dict[str, JsonValue] = {"type": "http", "url": url, "allow_private": True, "timeout": 60}
-        configure(home.path, it={**said, "trustReadOnlyHint": True, "tool_timeout": 4})
+        configure(home.path, it={**said, "trustReadOnlyHint": True, "tool_timeout": 10})
         async with home.house() as house:
             state = await ran(home, house, FULL + IT, a_script(*CALLS))
     check(state)
 
 
 async def test_the_same_server_on_this_machine_shows_the_same(home: Home) -> None:
-    configure(home.path, it=node(EVERYTHING, trustReadOnlyHint=True, tool_timeout=4))
+    configure(home.path, it=node(EVERYTHING, trustReadOnlyHint=True, tool_timeout=10))
     async with home.house() as house:
         state = await ran(home, house, FULL + IT, a_script(*CALLS))
     check(state)
