@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kova_auto.core.ids import root_of
+from kova_auto.core.ids import DISPATCHED, RunId, root_of
 from kova_auto.core.ports import Views
 from kova_auto.core.run import RunState
 from kova_auto.core.view import ApprovalRow, approval_rows
@@ -29,6 +29,13 @@ async def asked(rows: Sequence[ApprovalRow], views: Views) -> tuple[Asked, ...]:
         run = await views.run(row.run_id) if root_of(row.run_id) != row.run_id else None
         found.append(_of(row, run.parent if run else "", run.agent if run else ""))
     return tuple(found)
+
+
+async def told_beneath(run_id: RunId, views: Views) -> str:
+    """Return which calls wait in the subagents of a run, as the end of a sentence; empty where none does."""
+    rows = [row for row in await views.approvals() if row.run_id.startswith(f"{run_id}{DISPATCHED}")]
+    calls = ", ".join(f"{row.run_id} {row.call_id}" for row in rows)
+    return f"; what waits in its subagents: {calls}" if calls else ""
 
 
 def asked_in(state: RunState) -> tuple[Asked, ...]:

@@ -12,7 +12,7 @@ from typing import Protocol
 from pydantic_core import PydanticSerializationError
 
 from kova_auto.app.annals import annals
-from kova_auto.app.asked import Asked, asked
+from kova_auto.app.asked import Asked, asked, told_beneath
 from kova_auto.app.control import Annals, Applied, Content, Placed, RunAsk, Said, Status, Told, Undone
 from kova_auto.app.deciding import decided
 from kova_auto.app.naming import run_named
@@ -240,7 +240,11 @@ class LocalControl(LocalAnswers):
             ConfigError: The answer does not fit what was asked.
         """
         state = await self.journal.load(run_id)
-        event = decided(state, call_id, said, self.clock.now(), self.redact)
+        try:
+            event = decided(state, call_id, said, self.clock.now(), self.redact)
+        except IllegalEventError as exc:
+            message = f"{exc}{await told_beneath(run_id, self.views)}"
+            raise IllegalEventError(message) from exc
         state = await self._append(run_id, event)
         if event.remembered:
             await self.remember(state.job.workspace, event.remembered)

@@ -13,16 +13,26 @@ LAST: Final = "last"
 
 
 async def run_named(text: str, views: Views) -> RunId:
-    """Return the one run whose id begins with a text; `last` is the newest, `last~1.2` a subagent of it.
+    """Return the run whose id begins with a text; `last` is the newest, `RUN~1.2` a subagent of what RUN means.
 
     Raises:
         UnknownRunError: There is none, or more than one.
     """
+    if await views.run(RunId(text)):
+        return RunId(text)
     first, dispatched, rest = text.partition(DISPATCHED)
-    wanted = text
-    if first == LAST:
-        newest = await views.runs(limit=1)
-        wanted = f"{newest[0].run_id}{dispatched}{rest}" if newest else text
+    root = await _root(first, views)
+    return await _beginning(f"{root}{dispatched}{rest}", text, views) if dispatched else root
+
+
+async def _root(text: str, views: Views) -> RunId:
+    """Return the run that nobody dispatched."""
+    if text == LAST and (newest := await views.runs(limit=1)):
+        return newest[0].run_id
+    return await _beginning(text, text, views)
+
+
+async def _beginning(wanted: str, text: str, views: Views) -> RunId:
     if await views.run(RunId(wanted)):
         return RunId(wanted)
     ids = await views.matching(wanted)

@@ -53,7 +53,7 @@ def cells(row: RunRow, zone: ZoneInfo, children: int = 0) -> tuple[str, ...]:
             status_of(row),
             calls,
             f"{row.tokens}",
-            (f"{one_line(row.agent, _NAME)}: {said}"),
+            f"{one_line(row.agent, _NAME)}{': ' if said else ''}{said}",
         )
     status = ", ".join([status_of(row), *([count(children, "subagent")] if children else [])])
     return row.run_id, when(row.requested_at, zone), status, calls, f"{row.tokens}", said

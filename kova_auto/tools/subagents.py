@@ -14,11 +14,12 @@ from kova_auto.core.approval.levels import Effect, Mode, Verdict
 from kova_auto.core.child import ChildState
 from kova_auto.core.children.reports import REPORT_CHARS, report_of, status_of
 from kova_auto.core.children.waiting import LONGEST_S, WAIT_S
+from kova_auto.core.delivery.document import count
 from kova_auto.core.errors import ToolFailedError
 from kova_auto.core.ids import child_run_id
 from kova_auto.core.message import ResultStatus, TextPart, ToolCall, ToolResult
 from kova_auto.core.nursery import Nursery, Task
-from kova_auto.core.run import CallState
+from kova_auto.core.run import CallState, Execution
 from kova_auto.core.tool import CallFacts, Scene, ToolOutput, ToolRun
 from kova_auto.core.tool_names import TASK, TASK_LIST, TASK_STOP, TASK_WAIT
 from kova_auto.core.value import Value
@@ -31,6 +32,7 @@ _DISPATCHED: Final = (
     "Dispatched {agent} as {run_id}. It works on its own from here; TaskWait waits for its report. Go on with what "
     "does not depend on it."
 )
+_EXECUTION: Final = {Execution.SUSPENDED: "waits for a person", Execution.QUEUED: "queued"}
 _PLANNING: Final = "in plan mode only subagents that change nothing are dispatched, and {agent} has {tools}"
 
 
@@ -189,8 +191,9 @@ class SurveyTool:
         row = await self._nursery.found(child.run_id)
         if row is None or child.finished:
             return _line(child)
-        waits = ", waits for a person" if row.execution == "suspended" else ""
-        return f"{_line(child)}: {row.execution}{waits}, {row.iterations} replies, {row.calls} calls"
+        at_work = _EXECUTION.get(row.execution, status_of(child))
+        replies = "1 reply" if row.iterations == 1 else f"{row.iterations} replies"
+        return f"{_line(child, at_work)}, {replies}, {count(row.calls, 'call')}"
 
     async def recover(self, call: CallState, scene: Scene) -> ToolResult | None:
         """Say nothing: it can be asked again."""
@@ -264,9 +267,9 @@ def _child(name: str, scene: Scene) -> ChildState:
     raise ToolFailedError(message)
 
 
-def _line(child: ChildState) -> str:
+def _line(child: ChildState, stands: str = "") -> str:
     title = f" ({child.title})" if child.title else ""
-    return f"{child.run_id} {child.agent}{title}: {status_of(child)}"
+    return f"{child.run_id} {child.agent}{title}: {stands or status_of(child)}"
 
 
 def _told(text: str, **said: object) -> ToolOutput:

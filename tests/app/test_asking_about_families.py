@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from kova_auto.app.control import RunAsk
+from kova_auto.app.control import RunAsk, Said
 from kova_auto.app.driving import drive_one
 from kova_auto.app.family import kin_of
 from kova_auto.app.house import House
 from kova_auto.app.local import LocalAnswers
+from kova_auto.core.approval.levels import Decision
 from kova_auto.core.errors import IllegalEventError, UnknownRunError
-from kova_auto.core.ids import RunId
+from kova_auto.core.ids import CallId, RunId
 from kova_auto.engine.bells import Bells
 from kova_auto.engine.dispatch import Advanced
 from tests.app.houses import Home
@@ -66,7 +68,7 @@ async def test_the_beginning_of_an_id_means_the_run_and_not_its_subagents(house:
     assert (await house.control.find("last")).run_id == FAMILY
 
 
-@pytest.mark.parametrize("text", [CHILD, "last~1.2"])
+@pytest.mark.parametrize("text", [CHILD, "last~1.2", "fan~1.2"])
 async def test_a_subagent_is_found_by_its_call(house: House, text: str) -> None:
     assert (await house.control.find(text)).run_id == CHILD
 
@@ -89,6 +91,16 @@ async def test_runs_are_listed_without_what_they_have_dispatched(house: House) -
 async def test_a_call_that_waits_says_which_subagent_makes_it_and_for_whom(house: House) -> None:
     (asked,) = await house.control.approvals(open_only=True)
     assert (asked.run_id, asked.parent, asked.agent) == (CHILD, FAMILY, "fixer")
+
+
+async def test_an_answer_to_a_run_whose_subagent_waits_names_the_call_that_does(house: House) -> None:
+    said = Said(decision=Decision.ONCE, by="ada")
+    for call_id in ("1.1", "9.9"):
+        with pytest.raises(IllegalEventError, match=re.escape(f"; what waits in its subagents: {CHILD} 1.1")):
+            await house.control.decide(FAMILY, CallId(call_id), said)
+    with pytest.raises(IllegalEventError) as refused:
+        await house.control.decide(RunId(f"{FAMILY}~1.1"), CallId("1.1"), said)
+    assert "subagents" not in str(refused.value)
 
 
 async def test_a_family_is_fetched_with_the_facts_of_each(house: House) -> None:

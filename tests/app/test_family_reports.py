@@ -110,6 +110,25 @@ async def test_nobody_is_left_to_wait_for(home: Home) -> None:
     assert text_of(state, "4.1") == f"{FIRST} fixer: completed\n{SECOND} fixer: completed"
 
 
+async def test_a_list_says_of_each_what_it_does_and_how_far_it_has_come(home: Home) -> None:
+    writes = child(turn("", call("write", file_path="a.txt", content="a")), turn("never"), expect="left")
+    lists, asks = turn("", call("TaskList")), '[approval]\nwhen_needed = "suspend"\n'
+    leads(home, played([TWO, waits(timeout_s=60), lists, turn("So."), DONE], writes, RIGHT), asks)
+    clock = HandClock()
+    async with home.house(clock) as house:
+        await asked(house, home)
+        await house.engine.advance(RUN)
+        assert await house.engine.advance(FIRST) is Advanced.SUSPENDED
+        clock.later(61)
+        await house.engine.advance(RUN)
+        state = await state_of(house)
+
+    assert text_of(state, "3.1").splitlines() == [
+        f"{FIRST} fixer: waits for a person, 1 reply, 1 call",
+        f"{SECOND} fixer: queued, 0 replies, 0 calls",
+    ]
+
+
 async def test_an_id_that_is_none_is_an_error_that_names_those_there_are(home: Home) -> None:
     ends = turn("", call("TaskStop", task="9.9"))
     leads(home, played([TWO, waits(tasks=["9.9"]), ends, waits(), DONE], LEFT, RIGHT))

@@ -12,6 +12,7 @@ from kova_auto.core.job import Outcome
 from kova_auto.core.message import Usage
 from kova_auto.core.source import Source, SourceKind
 from kova_auto.core.view import run_row
+from tests.lineage import a_parent, its_child
 from tests.story import Story
 from tests.support import a_job, a_request, at, call, says
 
@@ -32,6 +33,13 @@ def test_a_list_fits_its_place_and_says_what_must_not_be_forgotten() -> None:
         "RUN                       ASKED FOR                  STATUS                    CALLS  TOKENS  ANSWER",
         f"nightly@20261201T060000Z  2026-12-01 07:00:00+01:00  failed, staged, scripted  0      0       {WHY[:35]}…",
     ]
+
+
+def test_a_subagent_that_has_said_nothing_yet_has_its_name_alone() -> None:
+    child = its_child(a_parent())
+    before = cells(run_row(child.state), BERLIN)
+    after = cells(run_row(child.ends(answer="All is well.").state), BERLIN)
+    assert (before[-1], after[-1]) == ("explorer", "explorer: All is well.")
 
 
 def test_a_run_is_shown_with_all_that_is_known_of_it() -> None:
