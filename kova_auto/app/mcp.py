@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import shutil
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -21,6 +20,7 @@ from kova_auto.app.vault import Vault
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.job import Job
 from kova_auto.core.mcp.expansion import PLAIN, expanded
+from kova_auto.core.mcp.foreign import SAYS_SECRET, SCHEME
 from kova_auto.core.mcp.roster import Chosen, Shelf, choose
 from kova_auto.core.mcp.server import Given, Layer, Server
 from kova_auto.core.net.address import EgressRefusedError
@@ -34,9 +34,11 @@ from kova_auto.tools.mcp.connection import EXTRA, is_there
 from kova_auto.tools.mcp.launch import Address, Launch, Program
 
 LOG = logging.getLogger(__name__)
-_SAYS_SECRET: Final = re.compile("TOKEN|KEY|SECRET|PASS|CREDENTIAL|AUTH|COOKIE|SESSION", re.IGNORECASE)
-_SCHEME: Final = re.compile(r"^(Bearer|Basic|Token) +", re.IGNORECASE)
 _ROOTS: Final = ("KOVA_PLUGIN_ROOT", "CLAUDE_PLUGIN_ROOT")
+_WORKSPACE: Final = "workspaceFolder"
+_PLACES: Final = (_WORKSPACE, "userHome")
+"""What other clients call the workspace and the home."""
+_MAY_BE_PRIVATE: Final = "; where it is one of yours on this machine or network, write allow_private: true"
 _USERS = "set it in the environment of the service, or give a default as ${NAME:-default}"
 _OTHERS = "name it in [env] of the job: nothing else is given to what others configured"
 _PUBLIC, _PRIVATE = Egress(), Egress(allow_http=True)
@@ -85,7 +87,7 @@ class McpServers:
         Raises:
             ConfigError: It cannot be had here.
         """
-        reading = _Reading(server, job, self)
+        reading = _Reading(server, job, workspace, self)
         if server.url:
             url, headers = reading.text("url", server.url), reading.given("headers", server.headers)
             most = 2 * server.max_result_bytes + _OVERHEAD
@@ -137,7 +139,8 @@ class McpServers:
                 parse_url(launch.url, _PRIVATE if server.allow_private else _PUBLIC)
             except EgressRefusedError as exc:
                 if not server.allow_private or exc.rule.startswith("url."):
-                    yield f"{place}.url: {exc}"
+                    is_yours = server.layer is Layer.USER and not server.allow_private
+                    yield f"{place}.url: {exc}{_MAY_BE_PRIVATE if is_yours else ''}"
             return
         if not launch.cwd.is_dir():
             yield f"{place}.cwd: there is no directory {launch.cwd}"
@@ -157,6 +160,7 @@ class _Reading:
 
     server: Server
     job: Job
+    workspace: str
     house: McpServers
 
     def problem(self, key: str, message: str, hint: str = "") -> ConfigError:
@@ -183,10 +187,10 @@ class _Reading:
         """
         found = {name: self._given(f"{key}.{name}", value) for name, value in values.items()}
         for name, value in found.items():
-            if _SAYS_SECRET.search(name):
+            if SAYS_SECRET.search(name):
                 known = f"{self.server.address}:{name}"
                 self.house.vault.remember(known, value)
-                self.house.vault.remember(known, _SCHEME.sub("", value))
+                self.house.vault.remember(known, SCHEME.sub("", value))
         return found
 
     def _given(self, place: str, value: Given) -> str:
@@ -201,6 +205,8 @@ class _Reading:
         """Return what a variable holds that this server's file may name; whatever it is, it is taken out of text."""
         if reference := self.job.env.get(name):
             return self.house.vault.value(reference)
+        if name in _PLACES:
+            return self.workspace if name == _WORKSPACE else str(self.house.places.home)
         if self.server.layer is Layer.USER:
             value = self.house.environ.get(name)
             if value is not None and name not in PLAIN:

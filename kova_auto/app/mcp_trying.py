@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from kova_auto.app.vault import Vault
 from kova_auto.core.errors import ConfigError, ToolError
 from kova_auto.core.ids import RunId
 from kova_auto.core.job import Job
+from kova_auto.core.mcp.document import TABLE
 from kova_auto.core.mcp.listing import Listing
 from kova_auto.core.mcp.roster import Broken, Shelf, shadowed
 from kova_auto.core.mcp.server import Layer, Server
@@ -55,11 +56,13 @@ class Tried:
 
     Attributes:
         problems: What keeps it from being used, a sentence each.
+        notes: What of its configuration means nothing, or should stand elsewhere.
         listing: Its tools; None where it was not connected to.
     """
 
     placed: Placed
     problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     listing: Listing | None = None
 
 
@@ -91,11 +94,13 @@ class Bench:
 
     def looked(self, placed: Placed) -> Tried:
         """Return what shows of a server without starting it."""
+        own = f"{TABLE}.{placed.entry.name}."
+        notes = tuple(problem.sentence for problem in placed.shelf.problems if problem.key.startswith(own))
         if isinstance(placed.entry, Broken):
-            return Tried(placed, (placed.entry.problem.sentence,))
+            return Tried(placed, (placed.entry.problem.sentence,), notes)
         missing = () if is_there() else (EXTRA,)
         off = (f"{placed.entry.path} disables it",) if placed.entry.disabled else ()
-        return Tried(placed, (*missing, *off, *self.servers.flaws(placed.entry, self.job)))
+        return Tried(placed, (*missing, *off, *self.servers.flaws(placed.entry, self.job)), notes)
 
     async def tried(self, chosen: Sequence[Placed]) -> tuple[Tried, ...]:
         """Return what came of connecting to each, all at once; every one of them is ended."""
@@ -117,11 +122,11 @@ class Bench:
             try:
                 found = await connection.listing()
                 await asyncio.to_thread(cache_of(self.servers).keep, placed.entry, found, self.now)
-                return Tried(placed, listing=found)
+                return replace(looked, listing=found)
             finally:
                 await connection.close()
         except (ConfigError, ToolError, OSError) as exc:
-            return Tried(placed, (self.servers.vault.redact(str(exc)),))
+            return replace(looked, problems=(self.servers.vault.redact(str(exc)),))
 
 
 def bench_of(settings: Settings, environ: Mapping[str, str], workspace: Path, job: Job | None, now: datetime) -> Bench:

@@ -47,8 +47,8 @@ by the job: to start it runs its program.
 
 Exit codes: 0 all can be used; 1 one could not be connected to; 2 one is not configured as it must be.
 
-With --json: a list of objects with server, path, ok, problems, remarks, tools; each tool with name, full_name, title,
-description, read_only, flaw. Without --connect, tools is null.
+With --json: a list of objects with server, path, ok, problems, notes, remarks, tools; each tool with name, full_name,
+title, description, read_only, flaw. Without --connect, tools is null.
 """
 _NONE: Final = "No file configures an MCP server here. One stands in ~/.kova/mcp.json, below mcpServers."
 
@@ -113,10 +113,20 @@ def check(
             _show(one, bench)
         if not found:
             say(_NONE)
-    if wrong:
+    for problem in _of_files(bench):
+        complain(one_line(problem.sentence, 1000), "warning")
+    if wrong or any(shelf.is_unread for shelf in bench.shelves):
         raise typer.Exit(WRONG)
     if any(one.problems for one in found):
         raise typer.Exit(FAILED)
+
+
+def _of_files(bench: Bench) -> list[ConfigError]:
+    """Return what is to be said of whole files: what is said of a server stands beneath it."""
+    from kova_auto.core.mcp.document import TABLE
+
+    found = [problem for shelf in bench.shelves for problem in shelf.problems]
+    return [problem for problem in found if not problem.key.startswith(f"{TABLE}.")]
 
 
 def _bench(

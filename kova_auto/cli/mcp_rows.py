@@ -94,7 +94,7 @@ def _used(placed: Placed, named: set[str] | None) -> str:
 def lines_of(one: Tried, bench: Bench) -> Iterator[str]:
     """Yield what there is to say of a server that was looked at."""
     redact = bench.servers.vault.redact
-    yield from (one_line(redact(problem), 1000) for problem in one.problems)
+    yield from (one_line(redact(said), 1000) for said in (*one.problems, *one.notes))
     if one.listing is None:
         return
     yield count(len(one.listing.tools), "tool")
@@ -114,6 +114,7 @@ def tried_json(one: Tried, bench: Bench) -> JsonDict:
         "path": one.placed.shelf.path,
         "ok": not one.problems,
         "problems": [redact(problem) for problem in one.problems],
+        "notes": [redact(note) for note in one.notes],
         "remarks": [redact(remark) for remark in one.listing.remarks] if one.listing else [],
         "tools": None
         if one.listing is None

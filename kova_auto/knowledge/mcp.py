@@ -83,7 +83,7 @@ def _read(layer: Layer, path: Path, read: Callable[[], str | None], plugin: str 
     try:
         text = read()
     except ConfigError as exc:
-        yield Shelf(layer, str(path), plugin, problems=(exc,))
+        yield Shelf(layer, str(path), plugin, problems=(exc,), is_unread=True)
         return
     if text is not None:
         yield parse_servers(text, str(path), layer, plugin)

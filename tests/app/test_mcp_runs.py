@@ -205,6 +205,14 @@ async def test_a_server_gets_no_more_of_the_services_environment_than_a_command(
     assert f'"cwd": "{home.workspace}"' in texts(state)[0]
 
 
+async def test_other_clients_words_for_the_workspace_and_the_home_are_read(home: Home) -> None:
+    configure(home.path, db=runs(env={"PLACES": "${workspaceFolder}:${userHome}"}))
+    where: dict[str, JsonValue] = {"action": "call", "server": "db", "tool": "where"}
+    async with home.house() as house:
+        state = await ran(home, house, FULL + DB, a_script(where))
+    assert f'"PLACES": "{home.workspace}:{home.path}"' in texts(state)[0]
+
+
 async def test_a_server_that_hangs_does_not_hold_up_the_run(home: Home) -> None:
     configure(home.path, db=runs("silent", tool_timeout=0.3))
     async with home.house() as house:

@@ -164,3 +164,30 @@ def test_a_check_leaves_nothing_behind(desk: Desk) -> None:
     work = desk.home.path / ".cache" / "kova-auto"
     assert sorted(path.name for path in work.iterdir()) == ["mcp", "runs"]
     assert list((work / "runs").iterdir()) == []
+
+
+def test_a_check_says_what_of_a_servers_configuration_means_nothing(desk: Desk) -> None:
+    configure(desk.home.path, db=runs(autoApprove=["echo"], env={"DB_TOKEN": "hunter2-hunter2"}))
+    for connect in ([], ["--connect"]):
+        (found,) = desk.said("check", *connect)
+        assert found["ok"]
+        assert ["autoApprove" in note or "a secret seems to be written out" in note for note in found["notes"]] == [
+            True
+        ] * 2
+    shown = desk.here("check")
+    assert shown.exit_code == 0
+    assert "mcpServers.db.autoApprove: means nothing here (write approveTools" in shown.stdout
+    assert "hunter2" not in shown.stdout
+
+
+def test_a_file_that_cannot_be_read_fails_the_check(desk: Desk) -> None:
+    path = configure(desk.home.path, db=runs())
+    path.write_text('{\n  // as some editors write\n  "mcpServers": {}\n}')
+    done = desk.here("check")
+    assert done.exit_code == 2
+    assert f"{path}:2: wanted JSON" in done.stderr
+
+
+def test_a_server_on_this_machine_that_may_not_be_is_said_to_need_a_word(desk: Desk) -> None:
+    configure(desk.home.path, db={"url": "http://localhost:${PORT:-8080}/mcp"})
+    assert "write allow_private: true" in desk.here("check").stdout

@@ -18,6 +18,7 @@ from pydantic import JsonValue
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.json_text import read_object
 from kova_auto.core.mcp.entry import Entry, server_of
+from kova_auto.core.mcp.foreign import OF_FILES
 from kova_auto.core.mcp.names import SERVER_FORM, is_server_name
 from kova_auto.core.mcp.roster import Broken, Shelf
 from kova_auto.core.mcp.server import MAX_SERVERS, Layer, Server
@@ -43,9 +44,9 @@ def parse_servers(text: str, path: str, layer: Layer, plugin: str = "") -> Shelf
         content = _content(text, path, doubled)
         entries = _servers(content, path)
     except ConfigError as exc:
-        return Shelf(layer, path, plugin, problems=(exc,))
+        return Shelf(layer, path, plugin, problems=(exc,), is_unread=True)
     problems = [_problem(path, shown(key), "stands there more than once, and the last one counts") for key in doubled]
-    problems += [_unknown(path, key) for key in content if key != TABLE]
+    problems += [_unknown(path, key) for key in content if key not in (TABLE, "$schema")]
     if len(entries) > MAX_SERVERS:
         problems.append(_problem(path, TABLE, f"holds {len(entries)} servers, of which the first {MAX_SERVERS} count"))
     servers: list[Server] = []
@@ -99,6 +100,8 @@ def _servers(content: Mapping[str, JsonValue], path: str) -> Mapping[str, JsonVa
 
 
 def _unknown(path: str, key: str) -> ConfigError:
+    if instead := OF_FILES.get(key):
+        return _problem(path, key, "means nothing here", instead)
     hint = did_you_mean(key[:_SHOWN], (TABLE,)) or f"servers stand in {TABLE}"
     return _problem(path, shown(key), "this key is not known, and means nothing", hint)
 

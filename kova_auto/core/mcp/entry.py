@@ -10,6 +10,7 @@ from typing import Any, Final
 from pydantic import JsonValue, ValidationError
 
 from kova_auto.core.errors import ConfigError
+from kova_auto.core.mcp.foreign import CHOSEN, NOT_OBEYED, PASSED_OVER, RENAMED, SWITCHED_OFF, is_written_out
 from kova_auto.core.mcp.server import MAX_RESULT_BYTES, MAX_TOOLS, Given, Layer, Server
 from kova_auto.core.secret import SecretRef
 from kova_auto.core.toml.complaints import REFERENCE_FORMS, did_you_mean
@@ -19,8 +20,9 @@ _USERS: Final = ("approveTools", "trustReadOnlyHint", "allow_private")
 _KNOWN: Final = (
     *("type", *_LOCAL, *_REMOTE, "description", "disabled", "approveTools", "trustReadOnlyHint"),
     *("timeout", "tool_timeout", "max_result_bytes", "max_tools"),
+    *("enabled", *SWITCHED_OFF, *CHOSEN),
 )
-_STDIO, _HTTP = ("stdio",), ("http", "streamable-http", "streamableHttp", "streamable_http")
+_STDIO, _HTTP = ("stdio", "local"), ("http", "streamable-http", "streamableHttp", "streamable_http", "remote")
 _MOST_ITEMS, _LONGEST = 128, 8_192
 _DESCRIPTION = 200
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -55,12 +57,7 @@ def server_of(entry: Entry, value: JsonValue) -> Server:
     """
     if not isinstance(value, dict):
         raise entry.problem(key="", message=f"wanted an object, found {_kind(value)}")
-    for key in value:
-        if key not in _KNOWN:
-            hint = did_you_mean(key, _KNOWN)
-            entry.warnings.append(entry.problem(key[:_DESCRIPTION], "this key is not known, and means nothing", hint))
-        elif key in _USERS and entry.layer is not Layer.USER:
-            entry.warnings.append(entry.problem(key, "counts in the user's own file alone, and means nothing here"))
+    entry.warnings.extend(found for key in value if (found := _unheeded(entry, key)))
     own = {key: found for key, found in value.items() if entry.layer is Layer.USER or key not in _USERS}
     _check_kind(entry, own)
     return Server(
@@ -84,8 +81,21 @@ def server_of(entry: Entry, value: JsonValue) -> Server:
         approve_tools=_texts(entry, own, "approveTools"),
         trust_read_only_hint=_flag(entry, own, "trustReadOnlyHint"),
         allow_private=_flag(entry, own, "allow_private"),
-        disabled=_flag(entry, own, "disabled"),
+        disabled=_flag(entry, own, "disabled") or not _flag(entry, own, "enabled", default=True),
+        only_tools=tuple(pattern for key in CHOSEN for pattern in _texts(entry, own, key)),
+        without_tools=tuple(pattern for key in SWITCHED_OFF for pattern in _texts(entry, own, key)),
     )
+
+
+def _unheeded(entry: Entry, key: str) -> ConfigError | None:
+    """Return why a key means nothing here, and what to write; None where it means something, or nothing is lost."""
+    if key in _USERS and entry.layer is not Layer.USER:
+        return entry.problem(key, "counts in the user's own file alone, and means nothing here")
+    if key in _KNOWN or key in PASSED_OVER or key in RENAMED:
+        return None
+    if instead := NOT_OBEYED.get(key):
+        return entry.problem(key, "means nothing here", instead)
+    return entry.problem(key[:_DESCRIPTION], "this key is not known, and means nothing", did_you_mean(key, _KNOWN))
 
 
 def _check_kind(entry: Entry, value: Mapping[str, JsonValue]) -> None:
@@ -94,6 +104,8 @@ def _check_kind(entry: Entry, value: Mapping[str, JsonValue]) -> None:
     Raises:
         ConfigError: That is not said, said twice, or nothing that is done here.
     """
+    if named := next((key for key in RENAMED if key in value and RENAMED[key] not in value), None):
+        raise entry.problem(named, f"is called {RENAMED[named]} here")
     kind = value.get("type", "http" if "url" in value else "stdio")
     if kind == "sse":
         hint = 'MCP has put streamable HTTP in its place: write "http" where the server speaks it'
@@ -146,9 +158,21 @@ def _given(entry: Entry, value: Mapping[str, JsonValue], key: str, form: re.Patt
         if not form.fullmatch(name) or name.lower() in _OURS:
             raise entry.problem(place, "cannot be given under this name")
         given[name] = _sound(entry, place, item) if isinstance(item, str) else _reference(entry, place, item)
+        if isinstance(item, str) and is_written_out(name, item):
+            entry.warnings.append(_written_out(entry, place, name))
         if form is _HEADER and isinstance(item, str) and not (item.isascii() and item.isprintable()):
             raise entry.problem(place, "wanted printable ASCII")
     return given
+
+
+def _written_out(entry: Entry, place: str, name: str) -> ConfigError:
+    """Return that a secret stands in a file as it is. It is heeded all the same, and taken out of what is written."""
+    instead = "write ${NAME} in its place"
+    if place.startswith("env."):
+        instead = f'write {{ "env": "{name}" }}, or another place where it is'
+    if entry.layer is not Layer.USER:
+        instead = f"name {name} in [env] of the job, and write ${{{name}}} here"
+    return entry.problem(place, "a secret seems to be written out here", instead)
 
 
 def _reference(entry: Entry, place: str, value: JsonValue) -> SecretRef:
@@ -179,12 +203,14 @@ def _number(
     found = value.get(key, default)
     least, most = bounds
     if isinstance(found, bool) or not isinstance(found, int | float) or not least <= found <= most:
-        raise entry.problem(key, f"wanted {unit}, from {least:g} to {most:g}, found {_shown(found)}")
+        is_milli = unit == "seconds" and isinstance(found, int) and least <= found / 1000 <= most
+        hint = f"seconds, not milliseconds: {found / 1000:g}" if is_milli and isinstance(found, int) else ""
+        raise entry.problem(key, f"wanted {unit}, from {least:g} to {most:g}, found {_shown(found)}", hint)
     return float(found)
 
 
-def _flag(entry: Entry, value: Mapping[str, JsonValue], key: str) -> bool:
-    found = value.get(key, False)
+def _flag(entry: Entry, value: Mapping[str, JsonValue], key: str, *, default: bool = False) -> bool:
+    found = value.get(key, default)
     if not isinstance(found, bool):
         raise entry.problem(key, f"wanted true or false, found {_shown(found)}")
     return found

@@ -1,4 +1,7 @@
-"""Replace `${NAME}` and `${NAME:-default}` in a server's configuration by values that it may have."""
+"""Replace `${NAME}` and `${NAME:-default}` in a server's configuration by values that it may have.
+
+What other clients write for the same is read, too: `${env:NAME}`. What they ask a person for is not there.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from typing import Final
 
 from kova_auto.core.errors import ConfigError
 
-_REFERENCE = re.compile(r"\$\{([^}:]*)(?::-([^}]*))?\}")
+_REFERENCE = re.compile(r"\$\{((?:[a-z]+:(?=[A-Za-z_]))?[^}:]*)(?::-([^}]*))?\}")
+_ENV, _INPUT = "env:", "input:"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PLAIN: Final = frozenset({"HOME", "USER", "LOGNAME", "PATH", "PWD", "TMPDIR", "LANG", "TZ", "SHELL"})
 """Names of variables that hold no secret: what they hold is not taken out of text."""
@@ -27,7 +31,10 @@ def expanded(text: str, value_of: Callable[[str], str | None], refused: str) -> 
     """
 
     def put(found: re.Match[str]) -> str:
-        name, default = found[1], found[2]
+        name, default = found[1].removeprefix(_ENV), found[2]
+        if name.startswith(_INPUT):
+            message = f"{found[0]} asks a person, and nobody is there to be asked"
+            raise ConfigError(message, hint=f"write ${{NAME}}: {refused}")
         if not _NAME.fullmatch(name):
             message = f"wanted ${{NAME}} or ${{NAME:-default}}, found {found[0]!r}"
             raise ConfigError(message)

@@ -7,7 +7,7 @@ not taken over. Nothing of a schema is resolved or followed.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -52,8 +52,18 @@ class Listing:
     remarks: tuple[str, ...] = ()
 
 
-def listed(found: Sequence[JsonValue], most: int) -> Listing:
-    """Return the tools of a list as a server sent it."""
+def _all(_: str) -> bool:
+    return True
+
+
+def listed(found: Sequence[JsonValue], most: int, offers: Callable[[str], bool] = _all) -> Listing:
+    """Return the tools of a list as a server sent it.
+
+    Args:
+        found: The list.
+        most: So many count.
+        offers: Says by its name whether a tool counts; of others nothing is said.
+    """
     tools: dict[str, ToolInfo] = {}
     unfit: list[str] = []
     double: list[str] = []
@@ -61,6 +71,8 @@ def listed(found: Sequence[JsonValue], most: int) -> Listing:
         name = one.get("name") if isinstance(one, dict) else None
         if not isinstance(one, dict) or not isinstance(name, str) or not is_tool_name(name):
             unfit.append(ascii(name)[1:-1][:40] if isinstance(name, str) else "one without a name")
+        elif not offers(name):
+            continue
         elif name in tools:
             double.append(name)
         else:

@@ -32,6 +32,7 @@ class Shelf:
     Attributes:
         plugin: That brought it; empty for every other layer.
         problems: What of the file means nothing, and why.
+        is_unread: Nothing of the file could be read.
     """
 
     layer: Layer
@@ -40,6 +41,7 @@ class Shelf:
     servers: tuple[Server, ...] = ()
     broken: tuple[Broken, ...] = ()
     problems: tuple[ConfigError, ...] = ()
+    is_unread: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Final
 
 from pydantic import Field
 
-from kova_auto.core.mcp.names import full_name
+from kova_auto.core.mcp.names import covers, full_name
 from kova_auto.core.secret import SecretRef
 from kova_auto.core.value import Value
 
@@ -45,6 +45,8 @@ class Server(Value):
         max_result_bytes: Of one answer that are kept.
         approve_tools: Patterns of tools that need nobody's approval; heeded of the user's own file alone.
         trust_read_only_hint: What it says only reads is taken to only read.
+        only_tools: Patterns of the tools that count; empty for all.
+        without_tools: Patterns of tools that do not, whatever else is said.
         allow_private: Its address may be one of this machine or network, and plain http.
     """
 
@@ -65,6 +67,8 @@ class Server(Value):
     max_tools: int = MAX_TOOLS
     approve_tools: tuple[str, ...] = ()
     trust_read_only_hint: bool = False
+    only_tools: tuple[str, ...] = ()
+    without_tools: tuple[str, ...] = ()
     allow_private: bool = False
     disabled: bool = False
 
@@ -78,6 +82,11 @@ class Server(Value):
                 return f"{self.plugin}:{self.name}"
             case Layer.WORKSPACE:
                 return f"{self.layer}:{self.name}"
+
+    def offers(self, tool: str) -> bool:
+        """Say whether a tool of this name counts."""
+        is_off = any(covers(pattern, tool) for pattern in self.without_tools)
+        return not is_off and (not self.only_tools or any(covers(pattern, tool) for pattern in self.only_tools))
 
     @cached_property
     def digest(self) -> str:

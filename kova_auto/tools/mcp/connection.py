@@ -101,7 +101,7 @@ class Connection:
         if self._sieve.stale:
             self._sieve.stale = False
             found = await self._bounded(self._wire.tools_of(self._session), self.server.timeout_s, "tell of its tools")
-            self._listing = listed(found, self.server.max_tools)
+            self._listing = listed(found, self.server.max_tools, self.server.offers)
         return self._listing
 
     async def call(self, tool: str, arguments: dict[str, JsonValue], seconds: float) -> dict[str, JsonValue]:
@@ -127,7 +127,7 @@ class Connection:
     async def _live(self) -> None:
         async with self._streams() as (read, write), self._wire.session(read, write, self._way.workspace) as session:
             self._session = session
-            self._listing = listed(await self._wire.tools_of(session), self.server.max_tools)
+            self._listing = listed(await self._wire.tools_of(session), self.server.max_tools, self.server.offers)
             self._ready.set()
             await self._until_over()
 

@@ -99,6 +99,10 @@ VALUES = {"TOKEN": "t0k3n", "NESTED": "${TOKEN}", "EMPTY": ""}
         ("${NOPE:-}", ""),
         ("${NESTED}", "${TOKEN}"),
         ("${EMPTY:-full}", "full"),
+        ("${NOPE:-a:b}", "a:b"),
+        ("Bearer ${env:TOKEN}", "Bearer t0k3n"),
+        ("${env:NOPE:-here}", "here"),
+        ("${X:+a} ${X:=b}", "${X:+a} ${X:=b}"),
     ],
 )
 def test_references_are_replaced_once(written: str, read: str) -> None:
@@ -106,7 +110,13 @@ def test_references_are_replaced_once(written: str, read: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "said"), [("${NOPE}", "${NOPE} has no value here (name it)"), ("${a b}", "wanted")]
+    ("written", "said"),
+    [
+        ("${NOPE}", "${NOPE} has no value here (name it)"),
+        ("${a b}", "wanted"),
+        ("${input:key}", "${input:key} asks a person"),
+        ("${config:a.b}", "wanted ${NAME}"),
+    ],
 )
 def test_a_reference_without_a_value_is_named(written: str, said: str) -> None:
     with pytest.raises(ConfigError) as caught:
