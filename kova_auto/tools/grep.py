@@ -18,18 +18,19 @@ from kova_auto.core.message import ResultStatus, ToolCall, ToolResult, told
 from kova_auto.core.run import CallState
 from kova_auto.core.tool import CallFacts, Scene, ToolOutput, ToolRun
 from kova_auto.core.value import Value
-from kova_auto.tools.boundary import FILE, LISTING, PATH_ONLY
+from kova_auto.tools.boundary import LISTING, PATH_ONLY
 from kova_auto.tools.dialect import common_dialect
 from kova_auto.tools.encoding import binary_type, decode
-from kova_auto.tools.files import read_all, read_file
-from kova_auto.tools.glob import compiled, named_below
+from kova_auto.tools.files import read_file
+from kova_auto.tools.glob import compiled
 from kova_auto.tools.ignore import Lister
 from kova_auto.tools.matches import MAX_FILE_BYTES, MAX_LINE, MAX_MATCHES, Searched, Shown
 from kova_auto.tools.output import printable
+from kova_auto.tools.reading import Reading, Readings
 from kova_auto.tools.roots import Ground, Roots, Target
 from kova_auto.tools.search import Engine, Question
 
-_BATCH_BYTES = 8 * 1024 * 1024
+Batches = AsyncGenerator[list[Searched], None]
 
 
 class GrepArguments(Value):
@@ -63,6 +64,7 @@ class GrepTool:
     def __init__(self, roots: Roots, lister: Lister, engine: Engine, *, seconds: float = 20.0) -> None:
         """Take the boundary, what lists files, what searches them, and how long that may take."""
         self._roots, self._lister, self._engine, self._seconds = roots, lister, engine, seconds
+        self._readings = Readings()
 
     async def facts(self, call: ToolCall, args: GrepArguments, scene: Scene) -> CallFacts:
         """Say which file or directory would be searched."""
@@ -73,19 +75,25 @@ class GrepTool:
         """Search."""
         del verdict  # searching is the same at every level
         question = Question(common_dialect(args.pattern), args.case == "ignore", MAX_MATCHES + 1)
-        clock = asyncio.get_running_loop().time
-        until, shown = clock() + min(self._seconds, scene.left_s), Shown(args.context)
-        async with aclosing(self._batches(args, scene, shown)) as batches:
-            async for batch in batches:
-                texts = [file.text for file in batch]
-                answer = await self._engine.search(question, texts, seconds=max(until - clock(), 0.0))
-                for file, numbers in zip(batch, answer.lines, strict=True):
-                    shown.add(file, numbers)
-                if not answer.complete:
-                    shown.notes.append("[stopped: it took too long; narrow the pattern, the path or `include`]")
-                if shown.full or not answer.complete:
-                    break
+        shown = Shown(args.context)
+        with self._readings.of(scene.run_id, args.path) as reading:
+            async with aclosing(self._batches(args, scene, shown, reading)) as batches:
+                await self._search(question, batches, shown, min(self._seconds, scene.left_s))
         yield ToolOutput(told(ResultStatus.OK, shown.text()))
+
+    async def _search(self, question: Question, batches: Batches, shown: Shown, seconds: float) -> None:
+        """Search texts until there is no more to be shown, or the time is over."""
+        clock = asyncio.get_running_loop().time
+        until = clock() + seconds
+        async for batch in batches:
+            texts = [file.text for file in batch]
+            answer = await self._engine.search(question, texts, seconds=max(until - clock(), 0.0))
+            for file, numbers in zip(batch, answer.lines, strict=True):
+                shown.add(file, numbers)
+            if not answer.complete:
+                shown.notes.append("[stopped: it took too long; narrow the pattern, the path or `include`]")
+            if shown.full or not answer.complete:
+                break
 
     async def recover(self, call: CallState, scene: Scene) -> ToolResult | None:
         """Say nothing: it can be searched again."""
@@ -95,13 +103,13 @@ class GrepTool:
     def _target(self, args: GrepArguments, scene: Scene) -> Target:
         return self._roots.locate(args.path, Ground.of_scene(scene), writes=False)
 
-    async def _batches(self, args: GrepArguments, scene: Scene, shown: Shown) -> AsyncGenerator[list[Searched], None]:
+    async def _batches(self, args: GrepArguments, scene: Scene, shown: Shown, reading: Reading) -> Batches:
         """Yield the texts to search, as many at once as may be held."""
         target, wanted = self._target(args, scene), _wanted(args.include)
         if not await asyncio.to_thread(self._is_directory, target):
             yield [await asyncio.to_thread(self._named, target)]
             return
-        listing = await self._lister.list(target)
+        listing = await reading.listing(self._lister, target)
         if not listing.complete:
             shown.notes.append("[there are more files than are looked at; give a path further down]")
         todo = deque(path for path in listing.files if wanted(path))
@@ -109,7 +117,7 @@ class GrepTool:
             directory = target.open(LISTING)
         try:
             while todo:
-                yield await asyncio.to_thread(_batch, target, directory, todo, shown)
+                yield await reading.batch(target, directory, todo, shown)
         finally:
             os.close(directory)
 
@@ -128,37 +136,6 @@ class GrepTool:
             message = f"{target.shown} is a binary file ({kind}), not text"
             raise ToolFailedError(message)
         return Searched(printable(target.shown), decode(data).readable)
-
-
-def _batch(target: Target, directory: int, todo: deque[str], shown: Shown) -> list[Searched]:
-    """Take and read the next files; what is no text, or was removed since it was listed, is passed over."""
-    batch: list[Searched] = []
-    size, lead = 0, named_below(target)
-    while todo and size < _BATCH_BYTES:
-        path = todo.popleft()
-        data = _content(target, directory, path)
-        if data is None or binary_type(data):
-            continue
-        if len(data) > MAX_FILE_BYTES:
-            shown.too_large += 1
-            continue
-        size += len(data)
-        batch.append(Searched(printable(lead + path), decode(data).readable))
-    return batch
-
-
-def _content(target: Target, directory: int, path: str) -> bytes | None:
-    """Return a listed file's content, links not followed; at most one byte more than is searched."""
-    try:
-        fd = target.root.resolve(directory, path.split("/"), FILE, follow=False)
-    except OSError:
-        return None
-    try:
-        return read_all(fd, MAX_FILE_BYTES) if stat.S_ISREG(os.fstat(fd).st_mode) else None
-    except OSError:
-        return None
-    finally:
-        os.close(fd)
 
 
 def _wanted(include: str | None) -> Callable[[str], bool]:

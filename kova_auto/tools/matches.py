@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kova_auto.tools.output import cut
@@ -36,9 +36,11 @@ class Shown:
         """Say whether there are more matches than are shown."""
         return self.matches > MAX_MATCHES
 
-    def add(self, file: Searched, numbers: Iterable[int]) -> None:
+    def add(self, file: Searched, numbers: Sequence[int]) -> None:
         """Show the matches of one file, by the numbers of their lines."""
         self.files += 1
+        if not numbers:
+            return
         lines = file.text.removesuffix("\n").split("\n")
         there = [number for number in numbers if number <= len(lines)]
         hits = there[: max(MAX_MATCHES - self.matches, 0)]
