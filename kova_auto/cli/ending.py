@@ -69,6 +69,9 @@ def _left(through: Through) -> Iterator[str]:
         holder = state.awaited.holder
         yield f"it waits for run {holder}, and goes on after that with kova-auto serve; to end that one:"
         yield f"  kova-auto runs cancel {holder}"
+    by = state.request.child_of
+    if by and state.finished and through.connection.house:
+        yield f"run {by.run_id}, which dispatched it, is told and goes on with kova-auto serve"
     if kept := run_row(state).kept:
         yield f"it has left {kept}:"
         yield from (f"  kova-auto runs {verb} {through.run_id}" for verb in ("diff", "apply", "discard"))

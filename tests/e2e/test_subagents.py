@@ -90,8 +90,10 @@ def test_a_call_of_a_subagent_that_reaches_nobody_is_refused_at_once_and_another
 
 
 def test_a_subagent_that_is_cancelled_is_told_to_its_parent_which_goes_on(scene: Scene) -> None:
-    waiting(scene)
-    assert scene.run("runs", "cancel", "last~1.1").exit_code == 0
+    run_id = waiting(scene)
+    cancelled = scene.run("runs", "cancel", "last~1.1")
+    assert cancelled.exit_code == 0
+    assert f"run {run_id}, which dispatched it, is told and goes on with kova-auto serve\n" in cancelled.stderr
     with serving(scene) as service:
         service.says(r"run make\+[^~\s]+: done")
     (child,) = json.loads(scene.run("runs", "show", "last", "--json").stdout)["subagents"]
