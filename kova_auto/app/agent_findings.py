@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kova_auto.app.agents import Agents
 from kova_auto.app.finding import Finding, Mark
+from kova_auto.app.skills import Skills, lacking_for_agents
 from kova_auto.core.delivery.document import count
 from kova_auto.core.job import Job
 from kova_auto.core.subagents.definition import Layer
@@ -29,6 +30,13 @@ def of_agents(agents: Agents, jobs: Sequence[Job]) -> Iterator[Finding]:
     for job in jobs:
         seen.update(dict.fromkeys(_of_job(agents, job)))
     yield from seen
+
+
+def of_agent_skills(skills: Skills, agents: Agents, jobs: Sequence[Job]) -> Iterator[Finding]:
+    """Yield for each job which subagents of it name skills that are not there."""
+    for job in jobs:
+        for why in lacking_for_agents(skills, job, agents.roster(job)):
+            yield Finding(AGENT, job.name, Mark.FAIL, f"agents.allow: {why}")
 
 
 def _of_job(agents: Agents, job: Job) -> Iterator[Finding]:

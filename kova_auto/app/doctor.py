@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from kova_auto.app.agent_findings import of_agents
+from kova_auto.app.agent_findings import of_agent_skills, of_agents
 from kova_auto.app.agents import agents_of
 from kova_auto.app.cadence_findings import of_cadence
 from kova_auto.app.discovery import Discovery, nobody
@@ -104,11 +104,12 @@ async def _of_ground(settings: Settings, environ: Mapping[str, str], now: dateti
 
 def _of_files(settings: Settings, environ: Mapping[str, str], jobs: list[Job]) -> list[Finding]:
     """Return what there is to say of what is allowed for good, of subagents, skills, and what starts jobs."""
+    agents = agents_of(settings, environ)
     with skills_of(settings, environ) as skills:
-        said = list(of_skills(skills, jobs))
+        said = [*of_skills(skills, jobs), *of_agent_skills(skills, agents, jobs)]
     return [
         *of_permissions(permissions_of(settings, environ), jobs),
-        *of_agents(agents_of(settings, environ), jobs),
+        *of_agents(agents, jobs),
         *said,
         *of_inbound(settings, environ, jobs),
     ]

@@ -17,10 +17,12 @@ from kova_auto.core.context.briefing import NOTHING, Briefing
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.ids import RunId
 from kova_auto.core.job import Job
+from kova_auto.core.skill_facts import USE_SKILL
 from kova_auto.core.skills.catalogue import lacking, listed
 from kova_auto.core.skills.precedence import Broken, Shelf, chosen
 from kova_auto.core.skills.skill import FILES, FOLDERS, MOST_BYTES, TOO_LARGE, Layer, Skill, SkillFile
 from kova_auto.core.skills.stray import Found, Stray
+from kova_auto.core.subagents.roster import Roster
 from kova_auto.knowledge.plugins import read_plugins
 from kova_auto.knowledge.skills import parse_skill, plugin_skills, user_skills
 from kova_auto.settings.model import Settings
@@ -149,6 +151,15 @@ def lacking_skills(skills: Skills, job: Job) -> str:
         return why
     why = uncommitted_skills(job, shelf)
     return f"{why}: {REMEDY}" if why else ""
+
+
+def lacking_for_agents(skills: Skills, job: Job, roster: Roster) -> Iterator[str]:
+    """Yield why subagents of a job would not begin for want of a skill that their definitions name, a sentence each."""
+    named = [one for one in roster.available if one.agent.skills and USE_SKILL in one.agent.tools]
+    shelf = skills.shelf(ground_of(Path(job.workspace))) if named else Shelf()
+    for one in named:
+        if why := lacking(shelf, one.agent.skills):
+            yield f"{one.name}: skills of {one.agent.path}: {why}"
 
 
 def of_skills(skills: Skills, jobs: Sequence[Job]) -> Iterator[Finding]:

@@ -271,8 +271,11 @@ def _with_agents(loaded: Job | ConfigError, source: JobSource) -> Job | ConfigEr
     if isinstance(loaded, ConfigError) or source.settings is None or not loaded.agents.allow:
         return loaded
     from kova_auto.app.agents import agents_of
+    from kova_auto.app.skills import lacking_for_agents, skills_of
 
-    lacking = agents_of(source.settings, environment()).lacking(loaded)
+    agents = agents_of(source.settings, environment())
+    with skills_of(source.settings, environment()) as skills:
+        lacking = [*agents.lacking(loaded), *lacking_for_agents(skills, loaded, agents.roster(loaded))]
     return ConfigError("; ".join(lacking), path=loaded.path, key="agents.allow") if lacking else loaded
 
 

@@ -144,6 +144,20 @@ def test_what_a_job_names_and_does_not_get_is_said_of_the_job(home: Home) -> Non
     ]
 
 
+async def test_a_skill_that_a_subagent_names_and_that_is_not_there_is_said_of_the_job(home: Home) -> None:
+    home.job("look", '[agents]\nallow = ["scribe", "reader", "none"]\n')
+    place = home.workspace / ".claude" / "agents"
+    put(place, "scribe", skills="gone", disallowedTools="Bash")
+    (place / "scribe.md").write_text((place / "scribe.md").read_text().replace("tools: Read", "tools: Read, Skill"))
+    put(place, "reader", skills="gone")  # It has no tool to load one.
+    (place / "none.md").write_text(AGENT.format(name="none").replace("tools: Read", "skills: []"))
+
+    why = "wanted skills that are there, found no gone (there are: none)"
+    assert [one for one in await found(home) if one[1] is Mark.FAIL] == [
+        ("look", Mark.FAIL, f"agents.allow: scribe: skills of work/.claude/agents/scribe.md: {why}")
+    ]
+
+
 async def test_a_service_with_a_broken_plugin_runs_its_jobs(home: Home, caplog: pytest.LogCaptureFixture) -> None:
     home.job("look")
     home.settings('[plugins]\nenabled = ["gone"]\n')

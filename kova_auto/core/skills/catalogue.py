@@ -8,6 +8,7 @@ Source: reference on models, 4.2; reference on Kova, 9.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from typing import Final
 
 from kova_auto.core.context.briefing import NOTHING, Briefing
@@ -52,8 +53,18 @@ def lacking(shelf: Shelf, wanted: Sequence[str] | None) -> str:
         return ""
     broken = {one.file.name: one for one in shelf.broken}
     known = ", ".join(shelf.by_name) or "none"
-    said = [f"{name} that can be used ({broken[name].error})" if name in broken else name for name in missing]
+    said = [
+        f"{name} that can be used ({broken[name].error})" if name in broken else f"{name}{_near(name, shelf)}"
+        for name in missing
+    ]
     return f"wanted skills that are there, found no {'; no '.join(said)} (there are: {known})"
+
+
+def _near(name: str, shelf: Shelf) -> str:
+    """Return the skill that is nearly called so, or that lies in a folder of that name, as a question."""
+    lies_there = next((skill.name for skill in shelf.skills if skill.file.name == name), "")
+    near = lies_there or next(iter(get_close_matches(name, shelf.by_name, n=1)), "")
+    return f" (did you mean {near}?)" if near else ""
 
 
 def listed(shelf: Shelf, wanted: Sequence[str] | None) -> Briefing:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from kova_auto.core.context.briefing import NOTHING
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.skill_facts import OfferedSkill
-from kova_auto.core.skills.catalogue import MOST_CHARS, listed
+from kova_auto.core.skills.catalogue import MOST_CHARS, lacking, listed
 from kova_auto.core.skills.precedence import Broken, chosen
 from kova_auto.core.skills.skill import Layer
 from kova_auto.core.source import Source, SourceKind
@@ -68,6 +69,16 @@ def test_a_named_one_that_is_missing_keeps_the_run_from_beginning() -> None:
 
     assert brief.lacks == "context.skills: wanted skills that are there, found no gone; no lost (there are: notes, own)"
     assert (brief.skills, brief.offers) == ("", ())
+
+
+def test_a_name_that_is_nearly_one_is_answered_with_that_one() -> None:
+    moved = replace(a_skill("notes"), name="release-notes")
+    shelf = chosen([a_skill("review"), moved])
+
+    assert lacking(shelf, ["reviw", "notes", "other"]) == (
+        "wanted skills that are there, found no reviw (did you mean review?); no notes (did you mean release-notes?); "
+        "no other (there are: review, release-notes)"
+    )
 
 
 def test_a_named_one_that_is_broken_is_told_with_what_is_wrong() -> None:
