@@ -127,7 +127,7 @@ def check(
         say_json([row.json for row in rows])
     else:
         for row in rows:
-            _say_checked(row)
+            _say_checked(row, is_alone=source.settings is None)
     if any(row.problems for row in rows):
         raise typer.Exit(FAILED)
 
@@ -279,7 +279,8 @@ def _with_agents(loaded: Job | ConfigError, source: JobSource) -> Job | ConfigEr
     return ConfigError("; ".join(lacking), path=loaded.path, key="agents.allow") if lacking else loaded
 
 
-def _say_checked(row: JobRow) -> None:
+def _say_checked(row: JobRow, *, is_alone: bool) -> None:
+    """Say what came of a check; what a job names elsewhere is not looked for where its file is checked by itself."""
     for problem in row.problems:
         complain(problem.sentence)
     if row.job is None:
@@ -287,3 +288,6 @@ def _say_checked(row: JobRow) -> None:
     say(f"{paint('ok', GREEN)}  {row.name}  {row.runs}")
     for warning in warnings_of(row.job):
         complain(f"{row.path}: {warning}", "warning")
+    named = ["skills"] * bool(row.job.context.skills) + ["subagents"] * bool(row.job.agents.allow)
+    if is_alone and named:
+        complain(f"{row.path}: its {' and '.join(named)} were not looked for: name the job, or --config", "note")

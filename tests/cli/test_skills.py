@@ -214,6 +214,16 @@ def test_a_job_that_names_a_missing_skill_does_not_pass_its_check(desk: Desk) ->
     assert "ok  sound" in result.stdout
 
 
+def test_a_file_that_is_checked_by_itself_says_what_was_not_looked_for(desk: Desk) -> None:
+    text = f'prompt = "Go."\nworkspace = "{desk.workspace}"\n'
+    plain = desk.home.job("plain", text)
+    named = desk.home.job("tag", f'{text}context = {{ skills = ["gone"] }}\nagents = {{ allow = ["gone"] }}\n')
+    result = desk.home.run("jobs", "check", str(plain), str(named))
+
+    assert result.exit_code == 0
+    assert result.stderr == f"note: {named}: its skills and subagents were not looked for: name the job, or --config\n"
+
+
 def test_doctor_names_what_jobs_would_miss(desk: Desk) -> None:
     a_skill(desk.here, "notes")
     a_skill(desk.own, "notes")
