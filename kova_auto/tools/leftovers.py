@@ -13,7 +13,6 @@ from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import ceil
 from pathlib import Path
 
 from kova_auto.tools.environment import MARKER
@@ -84,9 +83,10 @@ async def end(leader: Leader, token: str, *, grace_s: float) -> tuple[int, ...]:
 
 async def _end(search: _Search, grace_s: float) -> tuple[int, ...]:
     found: set[int] = set()
+    clock = asyncio.get_running_loop().time  # A look takes a while where many processes run.
     for signal_, patience_s in ((signal.SIGTERM, grace_s), (signal.SIGKILL, _DEATH_S)):
-        told: set[int] = set()
-        for _ in range(ceil(patience_s / _LOOK_AGAIN_S)):
+        until, told = clock() + patience_s, set[int]()
+        while clock() < until:
             members = await asyncio.to_thread(search.members)
             if not members.all:
                 return tuple(sorted(found))
