@@ -12,7 +12,7 @@ import pytest
 
 from kova_auto.app.driving import drive_one
 from kova_auto.app.house import House
-from kova_auto.core.event import StopRequested
+from kova_auto.core.event import CallFinished, CallStarted, StopRequested
 from kova_auto.core.ids import CallId, RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.state import Execution
@@ -41,8 +41,8 @@ SEEN = (
     "for one in /proc/[0-9]*/cmdline; do tr '\\0' ' ' < $one; echo; done 2> /dev/null "
     f"| grep -c '^{NAP} ' > seen"
 )
-TRIES = 3
-"""So often is a time taken: a machine that does much besides may take longer once, and hardly each time."""
+GRACE_S, TRIES = 1, 3
+"""A machine that does much besides takes longer for everything, once in a while for one thing alone."""
 ASKS = '[approval]\nwhen_needed = "suspend"\non_timeout = "keep"\n'
 
 
@@ -66,16 +66,19 @@ def napping() -> list[str]:
 async def test_a_child_is_ended_with_everything_that_it_has_started_within_two_seconds(
     home: Home, background: bool
 ) -> None:
+    times: list[tuple[float, float]] = []
     for number in range(TRIES):
         place = home.path / f"{number}"
         place.mkdir()
-        if await _ends_its_child_in_s(Home(place), background=background) < 2:
+        took_s, plain_s = await _ends_its_child_in_s(Home(place), background=background)
+        if took_s < max(2, GRACE_S + 10 * plain_s):
             return
-    pytest.fail(f"a child took two seconds to end, {TRIES} times in a row")
+        times.append((took_s, plain_s))
+    pytest.fail(f"a child took so many seconds to end, and a command that does nothing: {times}")
 
 
-async def _ends_its_child_in_s(home: Home, *, background: bool) -> float:
-    """Have a run end its child, and return how long that took."""
+async def _ends_its_child_in_s(home: Home, *, background: bool) -> tuple[float, float]:
+    """Have a run end its child, and return how long that took, and how long a command that does nothing."""
     begins = call("bash", command=STUBBORN, **({"run_in_background": True} if background else {"timeout_s": 600}))
     lasts = [turn("", call("bash", command="sleep 600", timeout_s=600))] if background else []
     waits = call("bash", command=SEEN)
@@ -87,6 +90,7 @@ async def _ends_its_child_in_s(home: Home, *, background: bool) -> float:
                 turn("", waits),
                 turn("", call("TaskStop", task="1.1")),
                 turn("", call("TaskWait", timeout_s=60)),
+                turn("", call("bash", command="true")),
                 turn("It was ended."),
             ],
             child(turn("", begins), *lasts, turn("never")),
@@ -96,6 +100,7 @@ async def _ends_its_child_in_s(home: Home, *, background: bool) -> float:
         state = await driven(house, home)
         ended = await state_of(house, FIRST)
         left = napping()
+        facts = [fact for _, fact in await house.store.journal.events(RUN)]
     assert ended.finished
     assert ended.stop
     assert ended.finished.outcome is Outcome.CANCELLED
@@ -104,7 +109,10 @@ async def _ends_its_child_in_s(home: Home, *, background: bool) -> float:
     assert state.finished.outcome is Outcome.DONE
     assert "is being ended" in text_of(state, "3.1")
     assert "fixer: stopped]" in text_of(state, "4.1")
-    return (ended.finished.at - ended.stop.at).total_seconds()
+    begun, *_, done = [
+        fact.at for fact in facts if isinstance(fact, CallStarted | CallFinished) and fact.call_id == "5.1"
+    ]
+    return (ended.finished.at - ended.stop.at).total_seconds(), (done - begun).total_seconds()
 
 
 ASKING = child(turn("", call("write", file_path="a.txt", content="a")), turn("written"))
