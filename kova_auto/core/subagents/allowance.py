@@ -13,6 +13,7 @@ from kova_auto.core.subagents.keys import logic, shown
 MOST_NAMES: Final = 200
 """So many names of tools are looked at; a list that has more is an error."""
 
+_CHANGING: Final = ("write", "edit", "bash")
 _EDITS: Final = ("edit", "write")
 """What OpenCode's permission `edit` is about."""
 
@@ -126,6 +127,7 @@ def _take_away(found: Allowance, said: Mapping[str, object]) -> None:
             found.errors.append(("disallowedtools", _no_names(value)))
         else:
             found.narrow("disallowedtools", refused(names))
+    _keep_to_reading(found, logic(said.get("readonly", False)))
     permission = said.get("permission")
     if permission is None:
         return
@@ -135,6 +137,16 @@ def _take_away(found: Allowance, said: Mapping[str, object]) -> None:
         found.errors.append(("permission", "wanted allow, ask or deny for each tool, found something else"))
         return
     _hold(found, permission)
+
+
+def _keep_to_reading(found: Allowance, is_wanted: object) -> None:
+    """Obey `readonly`, as Cursor has it."""
+    if not isinstance(is_wanted, bool | None):
+        found.errors.append(("readonly", f"wanted true or false, found {shown(is_wanted)}"))
+    elif is_wanted:
+        if "bash" in found.tools:
+            found.remarks.append(("readonly", "bash is not granted: it cannot be held to reading"))
+        found.narrow("readonly", Grants(_CHANGING))
 
 
 def _hold(found: Allowance, permission: Mapping[str, object]) -> None:

@@ -30,7 +30,7 @@ def logic(value: object) -> object:
 
 KEYS: Final = (
     *("name", "description", "prompt", "tools", "disallowedTools", "allowed-tools", "permission"),
-    *("model", "maxTurns", "skills", "mcpServers", "mcp"),
+    *("model", "maxTurns", "skills", "mcpServers", "mcp", "readonly"),
 )
 """The keys that count."""
 
@@ -58,7 +58,8 @@ MEANT: Final[Mapping[str, str]] = {
     "mode": "every definition is one of a subagent",
     "kind": "every definition is one of a subagent that works here",
     "timeoutmins": "it has as much time as its parent has left; maxTurns bounds its replies",
-    "readonly": "take the tools that write out of `tools`",
+    "isbackground": "every subagent works while its parent goes on",
+    "approvalmode": _PARENTS,
     "fallbackmodels": "the models of its parent are tried in their order",
 }
 """What holds instead of a key that others obey."""
@@ -68,6 +69,7 @@ PASSED_OVER: Final = frozenset(
         *("color", "colour", "icon", "emoji", "avatar", "displayname", "title", "hidden", "subagent"),
         *("version", "author", "license", "category", "categories", "tags", "keywords", "metadata", "domain"),
         *("created", "updated", "lastupdated", "homepage", "repository", "source", "examples", "capabilities"),
+        *("argumenthint", "target"),
     }
 )
 """Keys that say nothing about the work."""

@@ -119,6 +119,20 @@ def test_maps_of_tools_and_permissions_are_obeyed(front: Mapping[str, object], t
     assert (found.agent.tools, found.problems) == (tools, ())
 
 
+@pytest.mark.parametrize("is_wanted", [True, "yes"])
+def test_who_is_to_read_alone_has_nothing_that_changes_anything(is_wanted: object) -> None:
+    found = markdown(readonly=is_wanted)
+    assert not {"write", "edit", "bash"} & set(found.agent.tools)
+    assert problems(found) == ["4: readonly: bash is not granted: it cannot be held to reading"]
+    assert markdown(tools="Read, Grep, Write", readonly=is_wanted).agent.tools == ("read", "grep")
+    assert wrong({**LEAST, "readonly": "mostly"}) == ["4: readonly: wanted true or false, found `mostly`"]
+
+
+@pytest.mark.parametrize("is_wanted", [False, "no", None])
+def test_who_is_not_keeps_all(is_wanted: object) -> None:
+    assert (markdown(readonly=is_wanted).agent.tools, markdown(readonly=is_wanted).problems) == (GRANTABLE, ())
+
+
 def test_a_permission_that_cannot_be_kept_takes_its_tool() -> None:
     found = markdown(tools="Read, Bash, Write", permission={"bash": {"git *": "allow", "*": "deny"}, "edit": "ask"})
     assert found.agent.tools == ("read",)
@@ -136,6 +150,7 @@ def test_a_permission_that_cannot_be_kept_takes_its_tool() -> None:
         ({"memory": "project"}, "a subagent keeps no notes of its own"),
         ({"knowledge": [{"name": "a", "path": "*.md"}]}, "there are no knowledge bases here"),
         ({"isolation": "worktree"}, "it works where its parent works"),
+        ({"is_background": True}, "every subagent works while its parent goes on"),
     ],
 )
 def test_a_key_that_is_not_obeyed_is_named_with_what_holds(front: Mapping[str, object], sentence: str) -> None:
