@@ -8,7 +8,7 @@ from typing import Final
 
 from kova_auto.core.subagents.definition import GRANTABLE
 from kova_auto.core.subagents.grants import MCP, Grants, granted, in_order, names_in, refused
-from kova_auto.core.subagents.keys import logic, shown
+from kova_auto.core.subagents.keys import PLAN, logic, shown
 
 MOST_NAMES: Final = 200
 """So many names of tools are looked at; a list that has more is an error."""
@@ -127,7 +127,8 @@ def _take_away(found: Allowance, said: Mapping[str, object]) -> None:
             found.errors.append(("disallowedtools", _no_names(value)))
         else:
             found.narrow("disallowedtools", refused(names))
-    _keep_to_reading(found, logic(said.get("readonly", False)))
+    _keep_to_reading(found, "readonly", logic(said.get("readonly", False)))
+    _keep_to_reading(found, "permissionmode", said.get("permissionmode") == PLAN)
     permission = said.get("permission")
     if permission is None:
         return
@@ -139,14 +140,14 @@ def _take_away(found: Allowance, said: Mapping[str, object]) -> None:
     _hold(found, permission)
 
 
-def _keep_to_reading(found: Allowance, is_wanted: object) -> None:
-    """Obey `readonly`, as Cursor has it."""
+def _keep_to_reading(found: Allowance, key: str, is_wanted: object) -> None:
+    """Obey `readonly`, as Cursor has it, and the permission mode `plan` of Claude Code."""
     if not isinstance(is_wanted, bool | None):
-        found.errors.append(("readonly", f"wanted true or false, found {shown(is_wanted)}"))
+        found.errors.append((key, f"wanted true or false, found {shown(is_wanted)}"))
     elif is_wanted:
         if "bash" in found.tools:
-            found.remarks.append(("readonly", "bash is not granted: it cannot be held to reading"))
-        found.narrow("readonly", Grants(_CHANGING))
+            found.remarks.append((key, "bash is not granted: it cannot be held to reading"))
+        found.narrow(key, Grants(_CHANGING))
 
 
 def _hold(found: Allowance, permission: Mapping[str, object]) -> None:

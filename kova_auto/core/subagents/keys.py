@@ -34,6 +34,9 @@ KEYS: Final = (
 )
 """The keys that count."""
 
+PLAN: Final = "plan"
+"""The permission mode that only reads; all others would permit more."""
+
 HARMLESS: Final[Mapping[str, tuple[object, ...]]] = {
     "mode": ("subagent", "all"),
     "permissionmode": ("default",),

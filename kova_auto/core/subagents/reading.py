@@ -18,7 +18,7 @@ from kova_auto.core.delivery.text import one_line
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.subagents.allowance import Allowance, allowance
 from kova_auto.core.subagents.definition import Layer, Subagent
-from kova_auto.core.subagents.keys import HARMLESS, KEYS, MEANT, PASSED_OVER, canonical, logic, shown
+from kova_auto.core.subagents.keys import HARMLESS, KEYS, MEANT, PASSED_OVER, PLAN, canonical, logic, shown
 from kova_auto.core.subagents.roster import Defined
 from kova_auto.core.toml.document import together
 
@@ -110,7 +110,7 @@ class _Reading:
             name = canonical(key)
             if name in said:
                 self._wrong(key, "stands twice, written in two ways", "take one of them out")
-            elif name in _COUNTING:
+            elif name in _COUNTING or (name == "permissionmode" and value == PLAN):
                 said[name] = value
             elif name in {"disable", "disabled"}:
                 if logic(value) is not False:

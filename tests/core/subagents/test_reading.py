@@ -128,6 +128,12 @@ def test_who_is_to_read_alone_has_nothing_that_changes_anything(is_wanted: objec
     assert wrong({**LEAST, "readonly": "mostly"}) == ["4: readonly: wanted true or false, found `mostly`"]
 
 
+def test_who_is_to_plan_alone_has_nothing_that_changes_anything_either() -> None:
+    found = markdown(tools="Read, Bash, Edit", permissionMode="plan")
+    assert found.agent.tools == ("read",)
+    assert problems(found) == ["5: permissionMode: bash is not granted: it cannot be held to reading"]
+
+
 @pytest.mark.parametrize("is_wanted", [False, "no", None])
 def test_who_is_not_keeps_all(is_wanted: object) -> None:
     assert (markdown(readonly=is_wanted).agent.tools, markdown(readonly=is_wanted).problems) == (GRANTABLE, ())
