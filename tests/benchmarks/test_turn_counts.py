@@ -21,7 +21,7 @@ from tests.benchmarks.peers.service import Service
 
 WARM, TURNS = 4, 6
 MOST_AWAITED = {True: 4, False: 8}
-"""Of other threads: four transactions, and four looks at files, unless these are on a near disk."""
+"""Of other threads: four transactions where the disk is slow, and four looks at files unless these are on a near one."""
 MOST_CALLS = {"openai-chat": 4000, "anthropic-messages": 4050, "openai-responses": 4100}
 """A few per cent above what they were; to go on with a coroutine is a call, too."""
 
@@ -68,4 +68,5 @@ async def test_a_turn_calls_and_awaits_no_more_than_it_did(port: int, protocol: 
     is_near = mounts().are_near(str(place))
     cheapest = min(measured, key=Counter.total)
     assert 1000 < cheapest.total() <= MOST_CALLS[protocol], cheapest.most_common(40)
-    assert 1 <= min(turn[Awaited.settle.__qualname__] for turn in measured) <= MOST_AWAITED[is_near]
+    assert found[Awaited.settle.__qualname__] >= 1
+    assert min(turn[Awaited.settle.__qualname__] for turn in measured) <= MOST_AWAITED[is_near]
