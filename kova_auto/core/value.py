@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, JsonValue
 from pydantic_core import CoreSchema, core_schema
@@ -22,10 +22,22 @@ Json = Annotated[JsonValue, _Read()]
 """What a model or a provider said, as JSON. To look at each part of it once more takes longer than all the rest."""
 
 
+_NAMED: Final[dict[frozenset[str], set[str]]] = {}
+
+
+def _shared(named: set[str]) -> set[str]:
+    """Return the one set of these names that all values share: each value's own would be a third of what it takes."""
+    return _NAMED.setdefault(frozenset(named), named)
+
+
 class Value(BaseModel):
     """Be compared by content, never changed, and refuse a key that nobody declared."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def model_post_init(self, _context: object, /) -> None:
+        """Share what says which fields were named."""
+        object.__setattr__(self, "__pydantic_fields_set__", _shared(self.__pydantic_fields_set__))
 
     def but(self, **changes: object) -> Self:
         """Return a copy with some fields changed, unchecked: what `model_copy` does, in a tenth of its time."""
@@ -40,7 +52,7 @@ class Value(BaseModel):
         copy = kind.__new__(kind)
         object.__setattr__(copy, "__dict__", {**said, **changes})
         object.__setattr__(
-            copy, "__pydantic_fields_set__", named if changes.keys() <= named else named | changes.keys()
+            copy, "__pydantic_fields_set__", named if changes.keys() <= named else _shared(named | changes.keys())
         )
         object.__setattr__(copy, "__pydantic_extra__", None)
         object.__setattr__(copy, "__pydantic_private__", None)

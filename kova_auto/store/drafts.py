@@ -33,6 +33,11 @@ class Draft:
     row: tuple[object, ...]
     columns: Mapping[str, Any]
 
+    @property
+    def outcome(self) -> Draft:
+        """Return it without what only its writing needed: who waits for it may be told much later."""
+        return Draft(self.after, self.after, (), self.row, {})
+
 
 class Drafts:
     """Draft facts, and remember the last row of each run under way: what was written is never folded again."""

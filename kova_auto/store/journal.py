@@ -117,11 +117,17 @@ class SqlJournal:
         reached: RunState | None = None,
     ) -> RunState | Unavailable:
         """Take a run whose lease is free or has run out: raises its epoch, writes `RunAcquired`, and what follows."""
-        state, written = known or await self.load(run_id), tuple([guarded(one, self._guard) for one in then])
+        state = known or await self.load(run_id)
         self._opened.pop(run_id, None)
-        ahead = reached if known and _are_as_said(written, then) else None
-        wanted = facts.Wanted(worker, now, lease, written, ahead)
-        taken = await self._database.jot(partial(facts.acquire, state=state, drafts=self._drafts, wanted=wanted))
+
+        def work(connection: Connection) -> Draft | Unavailable:
+            # In words only now: where many runs begin at once, each would hold its own while it waits for its turn.
+            written = tuple([guarded(one, self._guard) for one in then])
+            ahead = reached if known and _are_as_said(written, then) else None
+            taken = facts.acquire(connection, state, self._drafts, facts.Wanted(worker, now, lease, written, ahead))
+            return taken if isinstance(taken, Unavailable) else taken.outcome
+
+        taken = await self._database.jot(work)
         return taken if isinstance(taken, Unavailable) else self._drafts.written(taken)
 
     async def renew(self, run_id: RunId, *, epoch: int, now: datetime, lease: timedelta) -> Renewal:

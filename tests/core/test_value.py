@@ -38,3 +38,15 @@ def test_what_was_worked_out_of_a_value_is_worked_out_anew_of_a_changed_one() ->
 
     assert spec.but(name="write").digest != told
     assert spec.but(name="read").digest == told
+
+
+def test_values_share_what_says_which_fields_were_named_and_a_copy_leaves_it_as_it_is() -> None:
+    one, other = TextPart(text="a"), TextPart.model_validate_json('{"text": "b"}')
+    reply, changed = says("Done."), says("Done.").but(request_id="7")
+
+    copied = reply.model_copy(update={"model": "m", "request_id": "7"})
+
+    assert one.model_fields_set is other.model_fields_set
+    assert changed.model_fields_set is says("Well.").but(request_id="8").model_fields_set
+    assert copied.model_fields_set == reply.model_fields_set | {"model", "request_id"}
+    assert says("Done.").model_fields_set == reply.model_fields_set
