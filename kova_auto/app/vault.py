@@ -70,7 +70,7 @@ class Vault:
 
     def redact(self, text: str) -> str:
         """Take every known secret out of a text, and what has the well-known shape of a key."""
-        return self._redactor.redact(text)
+        return self._redactor.redact(text) if text else ""
 
     def guard(self, text: str) -> str:
         """Take every known secret out of a text, and nothing else: the last look before it is written."""

@@ -345,7 +345,7 @@ def replace(state: S, **changes: object) -> S:
             msg = f"{kind.__name__} has no field {name}"
             raise TypeError(msg)
         values[places[name]] = value
-    return kind._make(values)
+    return tuple.__new__(kind, values)
 
 
 def opened(event: RunRequested) -> RunState:

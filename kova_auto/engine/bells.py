@@ -6,12 +6,12 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import Enum, auto
+from enum import IntEnum, auto
 
 from kova_auto.core.ids import RunId
 
 
-class Ear(Enum):
+class Ear(IntEnum):
     """Say who listens: a loop that looks for work, the drive of a run, somebody who follows a run."""
 
     WORK = auto()

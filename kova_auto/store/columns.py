@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Dialect
 
 Turn = Callable[[Any], Any]
+_WRITTEN = len("2026-01-31 12:00:00.000000")
 
 Id = String().with_variant(String(collation="C"), "postgresql")
 """Text that is compared byte by byte, so that ranges and order are the same on both databases."""
@@ -44,7 +45,10 @@ class Instant(TypeDecorator[datetime]):
 
 def _written(value: datetime | None) -> str | None:
     """Return an instant as SQLAlchemy writes it for SQLite, in UTC."""
-    return value.astimezone(UTC).replace(tzinfo=None).isoformat(" ", "microseconds") if value is not None else None
+    if value is None:
+        return None
+    utc = value if value.tzinfo is UTC else value.astimezone(UTC)
+    return utc.isoformat(" ", "microseconds")[:_WRITTEN]
 
 
 def _read(text: str | None) -> datetime | None:

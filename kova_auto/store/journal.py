@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial, reduce
+from operator import is_
 from typing import TypeVar, cast
 
 from pydantic import ValidationError
@@ -151,7 +152,7 @@ class SqlJournal:
 
 def _are_as_said(written: Facts, said: Sequence[Event]) -> bool:
     """Say whether the guard has left facts as they were."""
-    return all(fact is one for (fact, _), one in zip(written, said, strict=True))
+    return all(map(is_, [fact for fact, _ in written], said))
 
 
 def guarded(event: E, guard: Guard) -> tuple[E, str]:
