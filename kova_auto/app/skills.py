@@ -23,7 +23,7 @@ from kova_auto.core.skills.precedence import Broken, Shelf, chosen
 from kova_auto.core.skills.skill import FILES, FOLDERS, MOST_BYTES, TOO_LARGE, Layer, Skill, SkillFile
 from kova_auto.core.skills.stray import Found, Stray
 from kova_auto.core.subagents.roster import Roster
-from kova_auto.knowledge.plugins import read_plugins
+from kova_auto.knowledge.plugins import is_plugin, read_plugin, read_plugins
 from kova_auto.knowledge.skills import parse_skill, plugin_skills, user_skills
 from kova_auto.settings.model import Settings
 from kova_auto.tools.roots import Ground, Roots
@@ -104,15 +104,17 @@ def ground_of(workspace: Path) -> Ground:
 
 
 def skills_at(path: Path) -> list[Skill | Broken]:
-    """Return the skill in a folder or of a `SKILL.md`, or those in the folders of a folder, wherever they lie.
+    """Return the skill in a folder or of a `SKILL.md`, those in the folders of a folder, or those of a plugin.
 
-    They are read to be checked, not to be used.
+    They may lie anywhere: they are read to be checked, not to be used.
 
     Raises:
         ConfigError: There is none.
     """
     if not path.is_dir():
         return [_skill_at(path.parent, (path.name,), path)]
+    if is_plugin(path):
+        return [skill for folder in read_plugin(path).skills for skill in skills_at(folder)]
     below = sorted(each for each in path.iterdir() if any((each / name).exists() for name in FILES))
     if below and not any((path / name).exists() for name in FILES):
         return [_skill_at(folder, FILES, folder) for folder in below]

@@ -44,7 +44,8 @@ With --json: an object with name, description, layer, path, license, compatibili
 hidden, remarks, text.
 """
 _CHECK: Final = """\
-Check skills against the open format: a skill's folder, a folder of skills, a SKILL.md, or all for a workspace.
+Check skills against the open format: a skill's folder or SKILL.md, a folder of skills, a plugin, or all that there
+are for a workspace.
 
 Everything that is wrong is named with its line. What is put up with is a warning; with --strict it counts as well.
 
@@ -108,9 +109,7 @@ def show(
 def check(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="[PATH]...", help="Skills, folders of them, or a SKILL.md; else all.", show_default=False
-        ),
+        typer.Argument(metavar="[PATH]...", help="Skills, folders of them, plugins; else all.", show_default=False),
     ] = None,
     *,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings count as well.")] = False,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -28,11 +29,11 @@ MANIFESTS: Final = ((".kova-plugin", "plugin.json"), (".claude-plugin", "plugin.
 _LONGEST: Final = 1024
 _SKILLS, _AGENTS, _SERVERS = "skills", "agents", ".mcp.json"
 _UNUSED: Final = {
-    "commands": NEVER["commands"],
-    "hooks": NEVER["hooks"],
-    "hooks.json": NEVER["hooks"],
-    ".lsp.json": NEVER["lspServers"],
-    "output-styles": NEVER["outputStyles"],
+    "commands": "commands",
+    "hooks": "hooks",
+    "hooks.json": "hooks",
+    ".lsp.json": "lspServers",
+    "output-styles": "outputStyles",
 }
 
 
@@ -150,7 +151,7 @@ def read_plugin(folder: Path) -> Plugin:
         skills=tuple(root / place for place in skills),
         agents=PluginAgents(manifest.name, root, agents) if agents else None,
         servers=tuple(root / place for place in servers),
-        problems=(*manifest.problems, *looking.problems, *_unused(root)),
+        problems=(*manifest.problems, *looking.problems, *_unused(root, {each.key for each in manifest.problems})),
     )
 
 
@@ -239,10 +240,11 @@ def _mode(root: Path, parts: tuple[str, ...]) -> int | None:
     return mode
 
 
-def _unused(root: Path) -> Iterator[ConfigError]:
-    for name, why in _UNUSED.items():
-        if os.path.lexists(root / name):
-            yield ConfigError(f"{name} is not used: {why}", path=str(root))
+def _unused(root: Path, said: AbstractSet[str]) -> Iterator[ConfigError]:
+    """Yield what lies in a plugin and is not used; `said` are the keys of which the manifest's problems say so."""
+    for name, key in _UNUSED.items():
+        if key not in said and os.path.lexists(root / name):
+            yield ConfigError(f"{name} is not used: {NEVER[key]}", path=str(root))
 
 
 def _shown(place: str) -> str:

@@ -150,7 +150,7 @@ class _Found:
 
     layer: Layer
     plugin: str = ""
-    files: int = 0
+    files: set[str] = field(default_factory=set)
     unread: str = ""
     defined: dict[str, Defined] = field(default_factory=dict)
     broken: dict[str, Broken] = field(default_factory=dict)
@@ -158,7 +158,9 @@ class _Found:
 
     def shelf(self) -> Shelf:
         if self.unread:
-            message = f"is not read, as are all after it: wanted at most {MOST_FILES} definitions, found {self.files}"
+            message = (
+                f"is not read, as are all after it: wanted at most {MOST_FILES} definitions, found {len(self.files)}"
+            )
             self.problems.append(ConfigError(message, path=self.unread))
         defined = tuple(self.defined[name] for name in sorted(self.defined))
         broken = tuple(self.broken[name] for name in sorted(self.broken))
@@ -178,12 +180,12 @@ class _Found:
                 self.problems.append(ConfigError(why, path=str(place.path / name)))
 
     def read(self, place: _Place, name: str) -> None:
-        """Read one file; one that has just been removed defines nothing."""
+        """Read one file, once; one that has just been removed defines nothing."""
         path, stem = str(place.path / name), PurePath(name).stem
-        if stem.lower() in _SELDOM_DEFINITIONS and not _has_front(place, name):
+        if path in self.files or (stem.lower() in _SELDOM_DEFINITIONS and not _has_front(place, name)):
             return
-        self.files += 1
-        if self.files > MOST_FILES:
+        self.files.add(path)
+        if len(self.files) > MOST_FILES:
             self.unread = self.unread or path
             return
         try:

@@ -267,6 +267,16 @@ def test_a_folder_of_skills_is_checked_whole(desk: Desk) -> None:
     assert result.stderr.startswith(f"error: {desk.here}/huge/SKILL.md: wanted at most 256 KiB, found more")
 
 
+def test_the_skills_of_a_plugin_are_checked(desk: Desk) -> None:
+    kit = desk.home.path / "kit"
+    a_skill(kit / "skills", "notes")
+    a_skill(kit / "more", "review")
+    (kit / ".claude-plugin").mkdir()
+    (kit / ".claude-plugin/plugin.json").write_text('{"name": "kit", "skills": "./more"}')
+
+    assert desk.run("check", str(kit)).stdout.split()[1::3] == ["notes", "review"]
+
+
 def test_who_asks_by_the_name_of_a_folder_is_told_the_skills(desk: Desk) -> None:
     a_skill(desk.here, "notes").rename(desk.here / "notes-v2")
     result = desk.here_("show", "notes-v2")

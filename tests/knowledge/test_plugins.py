@@ -11,7 +11,7 @@ import pytest
 from kova_auto.core.errors import ConfigError
 from kova_auto.core.subagents.roster import definitions_for
 from kova_auto.knowledge.plugins import MOST_PLUGINS, Plugin, place_of, read_plugin, read_plugins
-from kova_auto.knowledge.subagents import Definitions
+from kova_auto.knowledge.subagents import Definitions, definitions_of
 
 AGENT = "---\nname: {name}\ndescription: Looks.\ntools: Read\n---\nLook.\n"
 
@@ -68,6 +68,25 @@ def test_a_manifest_adds_further_places(tmp_path: Path) -> None:
     assert agents_of(found, tmp_path) == ["kit:other", "kit:reviewer", "kit:usual"]
     assert (found.skills, found.servers) == ((root,), (root / "conf" / "servers.json",))
     assert found.problems == ()
+
+
+def test_a_file_that_lies_where_it_is_read_anyway_may_be_named_as_well(tmp_path: Path) -> None:
+    root = a_plugin(tmp_path / "kit", agents=["./agents/scribe.md", "./agents"]).resolve()
+    an_agent(root / "agents" / "scribe.md")
+    plugin = read_plugin(root)
+    assert plugin.agents
+    shelf = definitions_of(plugin.agents)
+    assert ([one.agent.name for one in shelf.defined], shelf.problems) == (["scribe"], ())
+
+
+def test_what_is_not_used_is_named_once(tmp_path: Path) -> None:
+    root = a_plugin(tmp_path / "kit", hooks="./hooks/hooks.json")
+    for name in ("hooks", "commands"):
+        (root / name).mkdir()
+    assert said(read_plugin(root)) == [
+        "kit/.claude-plugin/plugin.json: hooks: is not used: nothing is run before or after a call",
+        "kit: commands is not used: commands are for a person's session",
+    ]
 
 
 def test_kovas_own_manifest_is_read_before_another_systems(tmp_path: Path) -> None:
