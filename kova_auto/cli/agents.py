@@ -194,7 +194,9 @@ def _found(name: str, rows: Sequence[AgentRow]) -> AgentRow:
         if name == placed.address or (name == placed.name and not row.standing.shadowed_by):
             return row
     message = f"there is no subagent {one_line(name, 64)}"
-    hint = did_you_mean(name, [row.standing.placed.name for row in rows]) or "kova-auto agents list shows what there is"
+    everything = [row.standing.placed for row in rows]
+    known = dict.fromkeys(placed.address if ":" in name else placed.name for placed in everything)
+    hint = did_you_mean(name, tuple(known)) or "kova-auto agents list shows what there is"
     raise ConfigError(message, hint=hint)
 
 

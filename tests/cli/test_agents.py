@@ -209,6 +209,7 @@ def test_what_a_prompt_holds_does_not_act_on_the_screen(desk: Desk) -> None:
     ("name", "sentence"),
     [
         ("explorr", "there is no subagent explorr (did you mean explorer?)"),
+        ("user:fixer", "there is no subagent user:fixer (did you mean built-in:fixer?)"),
         ("", "there is no subagent  (known here: code-reviewer, explorer, fixer, test-runner)"),
     ],
 )
@@ -302,3 +303,9 @@ def test_a_jobs_workspace_is_looked_at(desk: Desk) -> None:
     said = json.loads(desk.run("list", "--job", "look", "--json").stdout)
     assert (said["job"], said["workspace"]) == ("look", str(desk.workspace))
     assert {one["name"]: one["allowed"] for one in said["agents"]} == dict.fromkeys(sorted([*BUILT_IN, "free"]), False)
+
+
+def test_what_there_is_is_named_once_whoever_defines_it(desk: Desk) -> None:
+    put(desk.own, "fixer")
+    put(desk.theirs, "fixer")
+    assert "(known here: code-reviewer, explorer, fixer, test-runner)" in desk.here("show", "zzz").stderr
