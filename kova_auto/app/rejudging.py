@@ -64,6 +64,7 @@ class Bench:
             now=self.now,
             left_s=self.job.limits.timeout.total_seconds(),
             level=policy.level,
+            mode=policy.mode,
             write_roots=policy.write_roots,
             skills=self.skills,
         )

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, Field
 
-from kova_auto.core.approval.levels import Effect, Mode, Verdict
+from kova_auto.core.approval.levels import Effect, Verdict
 from kova_auto.core.child import ChildState
 from kova_auto.core.children.reports import REPORT_CHARS, report_of, status_of
 from kova_auto.core.children.waiting import LONGEST_S, WAIT_S
@@ -33,7 +33,6 @@ _DISPATCHED: Final = (
     "does not depend on it."
 )
 _EXECUTION: Final = {Execution.SUSPENDED: "waits for a person", Execution.QUEUED: "queued"}
-_PLANNING: Final = "in plan mode only subagents that change nothing are dispatched, and {agent} has {tools}"
 
 
 class TaskArguments(Value):
@@ -76,12 +75,9 @@ class DispatchTool:
         return bool(scene.job.agents.allow)
 
     async def facts(self, call: ToolCall, args: TaskArguments, scene: Scene) -> CallFacts:
-        """Find out whether there is such a subagent, and in plan mode whether it only reads."""
+        """Find out whether there is such a subagent, and whether it only reads."""
         agent = await self._nursery.known(args.agent, scene)
-        has = sorted(CHANGING.intersection(agent.tools))
-        if scene.mode is Mode.PLAN and has:
-            raise ToolFailedError(_PLANNING.format(agent=agent.name, tools=" and ".join(has)))
-        return CallFacts(call, self.effect)
+        return CallFacts(call, self.effect, changing=tuple(sorted(CHANGING.intersection(agent.tools))))
 
     async def run(self, args: TaskArguments, scene: Scene, verdict: Verdict) -> ToolRun:
         """Open its run."""

@@ -133,8 +133,10 @@ async def test_a_planning_run_dispatches_only_who_reads(home: Home) -> None:
         explorer = await state_of(house, next(iter(state.children.values())).run_id)
 
     assert [one.agent for one in state.children.values()] == ["explorer"]
-    refused = "in plan mode only subagents that change nothing are dispatched, and fixer has edit and write"
-    assert text_of(state, "1.1").endswith(refused)
+    refused = state.call(CallId("1.1"))
+    assert refused.verdict
+    assert (refused.verdict.ruling, refused.verdict.rule) == (Ruling.DENY, "mode.plan.subagent")
+    assert "only subagents that change nothing are dispatched" in text_of(state, "1.1")
     assert explorer.mode == "plan"
     assert explorer.finished
     assert (explorer.finished.outcome, explorer.finished.answer) == (Outcome.DONE, "seen")

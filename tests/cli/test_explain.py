@@ -55,6 +55,15 @@ def ruled(home: Home, *args: str) -> tuple[int, str, str, str]:
     return result.exit_code, found["verdict"]["ruling"], found["settled"], found["verdict"]["rule"]
 
 
+def test_a_subagent_that_writes_is_refused_to_a_plan_as_it_is_in_a_run(home: Home) -> None:
+    job(home, f'{OPEN}[agents]\nallow = ["*"]\n', 'mode = "plan"\nautomation = "full"')
+    for agent, found in (
+        ("explorer", (0, "allow", "allow", "level.full.subagent")),
+        ("fixer", (3, "deny", "deny", "mode.plan.subagent")),
+    ):
+        assert (agent, ruled(home, "Task", f'{{"agent": "{agent}", "task": "look"}}')) == (agent, found)
+
+
 def test_a_command_that_is_refused_shows_its_segments_and_each_rule_that_was_asked(home: Home) -> None:
     job(home)
     result = home.run("explain", "nightly", "bash", "git log && rm -rf x")

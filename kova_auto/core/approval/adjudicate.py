@@ -72,6 +72,8 @@ def _opinions(facts: CallFacts, policy: Policy) -> Iterator[Opinion]:
     yield from _floor(facts)
     if facts.effect is None or reach(policy.mode, facts.effect) is Reach.NO:
         yield _deny(Stage.MODE, f"mode.{policy.mode}.{facts.effect}", reasons.mode(facts, policy))
+    elif facts.changing and reach(policy.mode, facts.effect) is Reach.READING:
+        yield _deny(Stage.MODE, f"mode.{policy.mode}.{facts.effect}", reasons.changing(facts, policy))
     if facts.unagreed and facts.effect in _WAITING:
         yield _deny(Stage.MODE, UNAGREED, reasons.unagreed())
     if facts.narrowed_by:

@@ -50,6 +50,7 @@ class CallFacts:
         own: Key of the job file that names this very command, as `output.checks`; empty where the model asks for it.
         unagreed: A person at hand has not agreed yet by what the run's goal is judged.
         narrowed_by: Loaded skills that leave this tool out, with those that they leave; empty where none does.
+        changing: Tools that change things, of the subagent that would be dispatched.
     """
 
     call: ToolCall
@@ -64,3 +65,4 @@ class CallFacts:
     own: str = ""
     unagreed: bool = False
     narrowed_by: str = ""
+    changing: tuple[str, ...] = ()

@@ -110,6 +110,14 @@ def mode(facts: CallFacts, policy: Policy) -> str:
     return f"In {policy.mode} mode {what}, whoever approves. {_still(policy)} {instead}"
 
 
+def changing(facts: CallFacts, policy: Policy) -> str:
+    """Return the reason why the session's mode does not dispatch a subagent that changes things."""
+    return (
+        f"In {policy.mode} mode only subagents that change nothing are dispatched, whoever approves, and this one has "
+        f"{' and '.join(facts.changing)}. You may still dispatch one that only reads. {_PROPOSE}"
+    )
+
+
 def unagreed() -> str:
     """Return the reason for a change before it is agreed by what the goal is judged."""
     return (

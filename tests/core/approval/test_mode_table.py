@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -58,6 +59,22 @@ def test_the_loosest_level_lifts_no_mode(
     expected = Ruling.ASK if asks else Ruling.ALLOW
     assert verdict.ruling is (Ruling.DENY if reach == "no" else expected)
     assert (verdict.rule == f"mode.{mode}.{effect}") == (reach == "no")
+
+
+@pytest.mark.parametrize(("mode", "refused"), [(Mode.AGENT, False), (Mode.GOAL, False), (Mode.PLAN, True)])
+def test_a_plan_dispatches_only_subagents_that_change_nothing(mode: Mode, refused: bool) -> None:
+    reads = facts(Effect.SUBAGENT, tool="Task")
+    writes = replace(reads, changing=("edit", "write"))
+    full = policy(AutomationLevel.FULL, mode=mode)
+    verdict = adjudicate(writes, full)
+    assert adjudicate(reads, full).ruling is Ruling.ALLOW
+    assert verdict.ruling is (Ruling.DENY if refused else Ruling.ALLOW)
+    if refused:
+        assert verdict.rule == "mode.plan.subagent"
+        assert verdict.reason == (
+            "In plan mode only subagents that change nothing are dispatched, whoever approves, and this one has edit "
+            "and write. You may still dispatch one that only reads. Put what you would have changed into your answer."
+        )
 
 
 @at_every_level
