@@ -209,7 +209,7 @@ def test_what_a_prompt_holds_does_not_act_on_the_screen(desk: Desk) -> None:
     ("name", "sentence"),
     [
         ("explorr", "there is no subagent explorr (did you mean explorer?)"),
-        ("user:fixer", "there is no subagent user:fixer (did you mean built-in:fixer?)"),
+        ("buildin:fixer", "there is no subagent buildin:fixer (did you mean built-in:fixer?)"),
         ("", "there is no subagent  (known here: code-reviewer, explorer, fixer, test-runner)"),
     ],
 )
