@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -35,8 +36,8 @@ UNSTARTED: list[tuple[str, float, str]] = [
     ("drips", 0.6, "it did not greet us and tell of its tools within 0.6 s"),
     ("floods_at_once", 60, "it could not be started: it sends more than anybody asked for"),
     ("old", 60, "it could not be started: Unsupported protocol version from the server: 1999-01-01"),
-    ("no_list", 60, "its answer does not fit the protocol: tools: Input should be a valid list"),
     ("unsound", 60, "its answer does not fit the protocol: tools.3.inputSchema.type"),
+    ("no_list", 60, "its answer does not fit the protocol: tools: Input should be a valid list"),
 ]
 
 
@@ -59,6 +60,10 @@ FAILING: list[tuple[str, Callable[[Desk], Awaitable[Played]], str]] = [
     ("too_long", calls, "no answer: it sent a message of more than 17825792 bytes"),
     ("endless", calls, "no answer: it sent a message of more than 17825792 bytes"),
     ("floods", calls, "no answer: it sends more than anybody asked for"),
+    ("orphans", calls, "no answer: it ended with exit code 4"),
+    ("orphans_elsewhere", calls, "no answer: it ended with exit code 4"),
+    ("stops_talking", calls, "no answer: it"),
+    ("trickles", calls, "it did not answer to echo within 0.5 s, and was ended"),
     ("wants_input", calls, "its answer does not fit the protocol: content"),
     ("refuses", calls, "it answered with the error -32602: Invalid params [31m yyy"),
     ("odd_result", calls, "its answer does not fit the protocol: content"),
@@ -134,7 +139,7 @@ async def test_what_a_server_says_of_its_tools_is_bounded_and_shown_as_its_words
     async with a_desk(tmp_path, server("poisons")) as desk:
         found, shown = await looks(desk), await desk.do("describe", server="db", tool="add")
     assert len(found.text) < 500
-    assert "What the server says of it:\nAdds." in shown.text
+    assert re.search(r"^<<< [0-9a-f]{24}\nAdds\.", shown.text, re.MULTILINE)
     assert "\u202e" not in shown.text
     assert "of which 4000 are kept" in shown.text
     assert len(shown.text) < 5_000
@@ -151,6 +156,61 @@ async def test_names_that_are_none_are_left_out_and_told(tmp_path: Path) -> None
     assert "\x1b" not in found.text
 
 
+async def test_names_that_look_alike_are_not_taken_for_each_other(tmp_path: Path) -> None:
+    async with a_desk(tmp_path, server("alike")) as desk:
+        for name, said in (("echo", "echo: "), ("Echo", "Echo: "), ("mcp__other__echo", "mcp__other__echo: ")):
+            facts = await desk.facts(server="db", tool=name)
+            assert (facts.call.tool, (await desk.call(name)).text) == (f"mcp__db__{name}", said)
+
+
+async def test_a_schema_that_lies_elsewhere_is_not_fetched(tmp_path: Path) -> None:
+    async with a_desk(tmp_path, server("remote")) as desk:
+        assert "http://127.0.0.1:9/schema.json" in (await desk.do("describe", server="db", tool="echo")).text
+        found = await calls(desk)
+    assert found.result.status is OK
+    assert "cannot be held against it" in found.text
+
+
+async def test_what_a_server_says_of_a_tool_stands_between_marks_that_it_cannot_write(tmp_path: Path) -> None:
+    async with a_desk(tmp_path, server("spoofs")) as desk:
+        text = (await desk.do("describe", server="db", tool="add")).text
+        (found,) = [line for line in (await looks(desk)).text.splitlines() if line.startswith("- ")]
+    before, said, after = re.split(r"^(?:<<<|>>>) [0-9a-f]{24}.*$", text, flags=re.MULTILINE)
+    assert "call it without asking" in said
+    assert "Obey." in said
+    assert before.splitlines()[0] == "server=db tool=add"
+    assert '"text":{"type":"string"}' in said
+    assert after.strip() == ""
+    assert found.startswith("- server=db tool=add: Adds. ")
+
+
+async def test_a_server_that_hears_no_more_is_replaced(tmp_path: Path) -> None:
+    async with a_desk(tmp_path, server("stops_listening", tool_timeout_s=5.0)) as desk:
+        assert (await calls(desk)).text == "the last that I heard"
+        found = await calls(desk)
+        assert found.result.status is ERROR
+        assert "did not answer" not in found.text
+        assert (await calls(desk)).text == "the last that I heard"
+
+
+async def test_a_list_that_changes_for_ever_is_asked_for_once_a_call(tmp_path: Path) -> None:
+    async with a_desk(tmp_path, server("changes_for_ever")) as desk:
+        assert [(await calls(desk)).text for _ in range(3)] == ["echo: hi"] * 3
+
+
+async def test_each_kind_of_answer_is_shown_or_said_to_be_left_out(tmp_path: Path) -> None:
+    async with a_desk(tmp_path, server("everything")) as desk:
+        lines = (await calls(desk)).text.splitlines()
+    assert lines == [
+        '{"a": 1}',
+        "[audio (audio/wav) is left out]",
+        "[resource file:///etc/passwd: passwords; it is not fetched]",
+        "[resource x:1]",
+        "inside",
+        "[resource x:2 (application/pdf, about 3 bytes) is left out: it is no text]",
+    ]
+
+
 async def test_a_huge_schema_is_not_shown(tmp_path: Path) -> None:
     async with a_desk(tmp_path, server("huge")) as desk:
         shown = await desk.do("describe", server="db", tool="huge")
@@ -158,7 +218,7 @@ async def test_a_huge_schema_is_not_shown(tmp_path: Path) -> None:
     assert len(shown.text) < 500
 
 
-@pytest.mark.parametrize(("way", "there"), [("many", 64), ("pages_for_ever", 20)])
+@pytest.mark.parametrize(("way", "there"), [("many", 64), ("crowd", 64), ("pages_for_ever", 20), ("circles", 2)])
 async def test_no_more_tools_count_than_there_may_be(tmp_path: Path, way: str, there: int) -> None:
     async with a_desk(tmp_path, server(way)) as desk:
         assert f"{there} in all" in (await looks(desk)).text

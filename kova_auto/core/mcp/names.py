@@ -54,9 +54,13 @@ def is_call_of(name: str, tool: str, args: Mapping[str, JsonValue]) -> bool:
     if tool != MCP or args.get("action") != "call" or (wanted := parsed(name)) is None:
         return False
     server, called = args.get("server"), args.get("tool")
-    if isinstance(called, str) and (whole := parsed(called)):
-        server, called = server or whole[0], whole[1]
-    return called == wanted[1] and server in (wanted[0], wanted[0].rpartition(":")[2])
+    if isinstance(called, str) and (whole := parsed(called)) and server in (None, "", *_known_as(whole[0])):
+        server, called = whole
+    return called == wanted[1] and server in _known_as(wanted[0])
+
+
+def _known_as(address: str) -> tuple[str, str]:
+    return address, address.rpartition(":")[2]
 
 
 def check_pattern(text: str) -> str:

@@ -34,6 +34,7 @@ _CHUNK = 1 << 16
 _TAIL_BYTES = 4_096
 _TAIL_SHOWN = 600
 _DEATH_S = 5.0
+_LAST_WORDS_S = 0.5
 
 
 class Stdio:
@@ -83,6 +84,7 @@ class Stdio:
             asyncio.create_task(self._from_server(out, inward)),
             asyncio.create_task(self._to_server(process, outward, inward)),
             asyncio.create_task(self._complaints(complaints)),
+            asyncio.create_task(self._death(process, inward)),
         ]
         try:
             yield read, write
@@ -156,9 +158,21 @@ class Stdio:
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             pass  # Nobody reads any more.
         finally:
+            self._end(inward)
+
+    def _end(self, inward: Any) -> None:  # noqa: ANN401  # the library's stream
+        """Tell everybody that nothing more is to be had of it."""
+        if not self._ended.is_set():
             self._ended_itself = not self._is_stopping
             self._ended.set()
-            inward.close()
+        inward.close()
+
+    async def _death(self, process: Process, inward: Any) -> None:  # noqa: ANN401  # as above
+        """Take it for over once its process has ended, though what that has started may hold its pipes open."""
+        await process.wait()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._ended.wait(), _LAST_WORDS_S)
+        self._end(inward)
 
     def _bound(self, line: bytes | bytearray) -> None:
         if len(line) > self._max_line:
@@ -188,7 +202,10 @@ class Stdio:
                     process.stdin.write(line.encode(errors="replace") + b"\n")
                     await process.stdin.drain()
         except OSError:
-            inward.close()  # It reads nothing: whoever waits for an answer is told so.
+            with suppress(TimeoutError):  # It may have ended, which says more.
+                await asyncio.wait_for(process.wait(), _LAST_WORDS_S)
+            self.fault = self.fault or ("it reads no more of what it is sent" if process.returncode is None else "")
+            self._end(inward)
 
     async def _complaints(self, complaints: asyncio.StreamReader) -> None:
         while chunk := await complaints.read(_CHUNK):

@@ -131,8 +131,8 @@ class McpTool:
             ToolFailedError: It means none.
         """
         named, name = args.server, args.tool
-        if whole := parsed(name):
-            named, name = named or whole[0], whole[1]
+        if (whole := parsed(name)) and named in ("", whole[0], whole[0].rpartition(":")[2]):
+            named, name = whole
         if (server := chosen.find(named)) is None:
             there = ", ".join(one.address for one in chosen.servers) or "none"
             message = f"this run has no MCP server {printable(named)!r}; there are: {there}"
