@@ -6,6 +6,7 @@ This module is imported when such a server is first reached: the library takes l
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -39,10 +40,19 @@ PRIVATE: Final = Egress(
 """What a server may be where the user's configuration says that it may be private."""
 _MAX_EVENT = 16 << 20
 _CONNECT_S = 10.0
+_FAREWELL_S = 3.0
+_FORBIDDEN: Final[Mapping[int, str]] = {
+    401: "401 Unauthorized: it wants to know who asks, or does not take the token that its headers give",
+    403: "403 Forbidden: it knows who asks, and does not let us do this",
+}
 
 
 class TooLargeError(KovaError):
     """Say that an answer is larger than is read."""
+
+
+class ForbiddenError(KovaError):
+    """Say that a server does not let us in."""
 
 
 class UnreachableError(KovaError):
@@ -106,13 +116,30 @@ class _Transport(httpx2.AsyncBaseTransport):
         sent = httpcore.Request(
             request.method, target, headers=request.headers.raw, content=stream, extensions=request.extensions
         )
+        if request.method == "DELETE":
+            return await self._farewell(sent)
         with _in_words():
             answer = await self._pool.handle_async_request(sent)
         if any(name.lower() == b"content-encoding" and value.lower() != b"identity" for name, value in answer.headers):
             await answer.aclose()
             message = "its answer is compressed, which nobody asked for"
             raise TooLargeError(message)
+        if request.method == "POST" and (refused := _FORBIDDEN.get(answer.status)):
+            await answer.aclose()
+            raise ForbiddenError(refused)
         return httpx2.Response(answer.status, headers=answer.headers, stream=_Body(answer, self._most))
+
+    async def _farewell(self, sent: httpcore.Request) -> httpx2.Response:
+        """Give a session back: nobody waits for a server that does not let go, and what it says to that is not read."""
+        with _in_words():
+            try:
+                async with asyncio.timeout(_FAREWELL_S):
+                    answer = await self._pool.handle_async_request(sent)
+                    await answer.aclose()
+            except TimeoutError as exc:
+                message = f"it did not take its session back within {_FAREWELL_S:g} s"
+                raise UnreachableError(message) from exc
+        return httpx2.Response(answer.status)
 
     async def aclose(self) -> None:
         await self._pool.aclose()

@@ -66,7 +66,7 @@ async def ours(answer: Answer) -> AsyncIterator[str]:
             head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
             headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
             body = await reader.readexactly(int(headers.get("content-length", 0)))
-            writer.write(answer({"": head[0], **headers}, json.loads(body) if body else None))
+            writer.write(answer({**headers, "": head[0]}, json.loads(body) if body else None))
             await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             pass

@@ -26,6 +26,8 @@ T = TypeVar("T")
 EXTRA: Final = "MCP servers need the extra kova-auto[mcp]: pip install 'kova-auto[mcp]'"
 _OVERHEAD = 1 << 20
 _LAST_WORDS_S = 1.0
+_CLOSING_S = 15.0
+"""More than ending a process takes, and taking leave of a server over HTTP."""
 
 
 def is_there() -> bool:
@@ -120,8 +122,10 @@ class Connection:
             return
         if not self._ready.is_set():
             task.cancel()  # It may be waiting for a greeting that never comes.
-        await asyncio.wait({task})
-        if not task.cancelled():
+        if not (await asyncio.wait({task}, timeout=_CLOSING_S))[0]:
+            task.cancel()
+            await asyncio.wait({task}, timeout=_CLOSING_S)
+        if task.done() and not task.cancelled():
             task.exception()  # Seen, so that nobody else reports it.
 
     async def _live(self) -> None:
