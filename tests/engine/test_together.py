@@ -356,6 +356,38 @@ async def test_the_next_worker_looks_again_only_where_it_must(how: str) -> None:
     assert starts == ["1.1", "1.2", "1.3", "1.4", "1.1", "1.4"]
 
 
+async def test_of_many_the_next_worker_looks_again_only_at_those_that_were_under_way() -> None:
+    names, late = "abcdefghijkl", "adjl"
+    hands = Looking(crowd=TOGETHER, gates={name: asyncio.Event() for name in late})
+    stage, model = await a_run(hands, *reads(*names))
+    driving = asyncio.create_task(stage.engine(model=model).advance(RUN))
+    await comes_to(hands, len(names) - len(late))
+    driving.cancel()
+    await asyncio.wait({driving})
+    assert (hands.under_way, sorted(hands.left)) == (0, ["1.1", "1.10", "1.12", "1.4"])
+
+    hands.gates.clear()
+    assert await stage.engine(model=model, worker="two").advance(RUN) is Advanced.DONE
+    assert (sorted(hands.begun[:12]), sorted(hands.begun[12:])) == (list(names), list(late))
+    assert results(model) == [f"this is {name}" for name in names]
+
+
+async def test_of_many_those_that_had_not_begun_are_not_executed_when_the_run_is_stopped() -> None:
+    hands = Looking(crowd=TOGETHER, gates={name: asyncio.Event() for name in "abcdefgh"})
+    stage, model = await a_run(hands, *reads(*"abcdefghijkl"))
+    driving = asyncio.create_task(stage.engine(model=model).advance(RUN))
+    await hands.crowded.wait()
+    stop = StopRequested(at=stage.clock.now(), outcome=Outcome.CANCELLED, reason="enough", by="ann")
+    await stage.journal.append(await stage.journal.load(RUN), stop)
+    stage.bells.asked(RUN)
+
+    assert await driving is Advanced.DONE
+    assert sorted(hands.begun) == list("abcdefgh")
+    assert await stage.statuses() == [*[ResultStatus.UNKNOWN] * 8, *[ResultStatus.CANCELLED] * 4]
+    replay = await Again(stage).played()
+    assert (replay.differs, replay.ended) == (False, Ending.FINISHED), replay.why
+
+
 @pytest.mark.parametrize("page", ["", "b", "k"])
 async def test_a_run_of_more_looks_is_replayed_as_it_was(page: str) -> None:
     hands = Looking(crowd=TOGETHER, taints={page}, gates={"a": asyncio.Event()})
