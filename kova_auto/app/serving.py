@@ -15,7 +15,7 @@ from kova_auto.app.ingress import ingress
 from kova_auto.core.delivery.document import count
 from kova_auto.core.errors import JournalBusyError, JournalError, UnknownRunError
 from kova_auto.core.event import RunRequested
-from kova_auto.core.ids import RunId
+from kova_auto.core.ids import RunId, root_of
 from kova_auto.core.job import Job
 from kova_auto.core.owed import OPEN, PUT_OFF
 from kova_auto.core.state import Execution, RunState
@@ -141,19 +141,24 @@ def _advancing(house: House) -> Advance:
         advanced = await house.engine.advance(run_id)
         with contextlib.suppress(JournalError):  # It is said where it matters, and the engine hears of no error.
             if row := await house.store.views.run(run_id):
-                LOG.info("run %s: %s", run_id, house.vault.redact(_how_far(row)))
+                family = await house.store.views.descendants(root_of(run_id)) if row.resting else ()
+                children = sum(one.parent == run_id and not one.finished_at for one in family)
+                LOG.info("run %s: %s", run_id, house.vault.redact(_how_far(row, children)))
         return advanced
 
     return advance
 
 
-def _how_far(row: RunRow) -> str:
+def _how_far(row: RunRow, children: int) -> str:
+    """Say in the log where a run is that nobody advances just now; `children` have not finished."""
     if row.outcome:
         return f"{row.outcome}: {row.reason}" if row.reason else row.outcome
     if row.execution is Execution.SUSPENDED:
         return "waits for a person"
     if row.waits_for:
         return f"waits for run {row.waits_for}, which has its workspace"
+    if children:
+        return f"waits for {count(children, 'subagent')}"
     return f"goes on at {row.wake_at:%Y-%m-%d %H:%M:%S} UTC" if row.wake_at else "goes on"
 
 

@@ -66,6 +66,7 @@ def test_an_answer_is_taken_by_a_live_service_which_goes_on_with_the_family(scen
         told = scene.run("run", "make")
         assert told.exit_code == 3
         assert "subagent fixer waits for a person:" in told.stderr
+        service.says(r"run make\+[^~\s]+: waits for 1 subagent$")
         assert scene.run("approvals", "deny", "last~1.1", "1.1", "--reason", "not today").exit_code == 0
         service.says(r"run make\+[^~\s]+: done")
     assert not (scene.workspace / "made.txt").exists()
