@@ -185,7 +185,7 @@ def tooling_of(
         TaskOutputTool(commands),
         TaskStopTool(commands),
         WebFetchTool(exchange),
-        McpTool(lambda scene: servers.chosen(scene.job), pool),
+        McpTool(lambda scene: servers.chosen(scene.job), pool, vault.redact),
         MemoryWriteTool(shelf),
         MemoryReadTool(shelf),
         MemorySearchTool(shelf),

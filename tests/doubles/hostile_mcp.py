@@ -345,6 +345,19 @@ class Server:
         images = [{"type": "image", "data": data, "mimeType": "image/png"} for data in (png, "AAAA")]
         send({"id": key, "result": {"content": [{"type": "text", "text": "two images"}, *images]}})
 
+    def tools_call_leaks_at_the_edge(self, key: object, params: dict[str, Any]) -> None:
+        before = int(params["arguments"]["before"])
+        send({"id": key, "result": text("x" * before + ENVIRON.get("TOKEN", "") + "x" * 40_000)})
+
+    def tools_call_refuses_with_a_leak(self, key: object, params: dict[str, Any]) -> None:
+        said = " ".join(["no"] * 331) + " " + ENVIRON.get("TOKEN", "")
+        send({"id": key, "error": {"code": -32602, "message": said}})
+
+    def tools_call_dies_with_a_leak(self, key: object, params: dict[str, Any]) -> None:
+        sys.stderr.write(f"{ENVIRON.get('TOKEN')} " + "no " * 199)
+        sys.stderr.flush()
+        os._exit(3)
+
     def tools_call_leaks(self, key: object, params: dict[str, Any]) -> None:
         send({"id": key, "result": text(f"my token is {ENVIRON.get('TOKEN')}")})
 

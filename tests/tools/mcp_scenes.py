@@ -67,6 +67,10 @@ class Desk:
         return await self.toolbox.facts(_asked(action, args), self.scene)
 
 
+def _redact(text: str) -> str:
+    return text.replace("s3cr3t-t0k3n", "[redacted]")
+
+
 def _asked(action: str, args: Mapping[str, JsonValue]) -> ToolCall:
     return ToolCall(id=CallId("1.1"), tool="mcp", args={"action": action, **args})
 
@@ -91,8 +95,8 @@ async def a_desk(
         return RunDirs(path / "cache", run_id)
 
     pool = Pool(launch, dirs, Cache(path / "tools"), no_dialler, limits)
-    tool = McpTool(lambda _: Chosen(servers), pool)
-    toolbox = LocalToolbox((tool,), redact=lambda text: text.replace("s3cr3t-t0k3n", "[redacted]"), holds_secret=bool)
+    tool = McpTool(lambda _: Chosen(servers), pool, _redact)
+    toolbox = LocalToolbox((tool,), redact=_redact, holds_secret=bool)
     try:
         yield Desk(tool, pool, scene, toolbox, dirs(scene.run_id))
     finally:

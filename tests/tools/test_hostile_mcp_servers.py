@@ -271,6 +271,24 @@ async def test_a_secret_that_a_server_repeats_is_taken_out(tmp_path: Path) -> No
     assert found.text == "my token is [redacted]"
 
 
+@pytest.mark.parametrize("before", [(16 << 10) - 5, 20_000 - 5])
+async def test_a_secret_that_an_end_would_cut_in_two_is_taken_out(tmp_path: Path, before: int) -> None:
+    token = {"TOKEN": "s3cr3t-t0k3n"}
+    async with a_desk(tmp_path, server("leaks_at_the_edge", max_result_bytes=20_000), env=token) as desk:
+        found = await desk.call(before=before)
+    assert "s3cr3" not in found.text
+    assert not [blob for blob in found.output.blobs if b"s3cr3" in blob]
+
+
+@pytest.mark.parametrize("way", ["refuses_with_a_leak", "dies_with_a_leak"])
+async def test_a_secret_that_an_error_would_cut_in_two_is_left_out(tmp_path: Path, way: str) -> None:
+    async with a_desk(tmp_path, server(way), env={"TOKEN": "s3cr3t-t0k3n"}) as desk:
+        found = await calls(desk)
+    assert "no no no" in found.text
+    assert "s3cr" not in found.text
+    assert "k3n" not in found.text
+
+
 async def test_a_server_that_ignores_signals_is_ended_with_what_it_started(tmp_path: Path) -> None:
     state = tmp_path / "pid"
     async with a_desk(tmp_path, server("stubborn", str(state), timeout_s=3.0)) as desk:

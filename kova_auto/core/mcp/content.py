@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,6 +19,8 @@ from kova_auto.core.mcp.listing import seen
 MAX_IMAGES: Final = 4
 MAX_IMAGE_BYTES: Final = 2 << 20
 _MAX_ITEMS = 1_000
+_BEYOND = 64 << 10
+"""Characters behind the end that are looked at, too: a secret that the end would cut in two is seen whole."""
 _CUT = "\n[cut here: the answer is longer than the {limit} bytes that are kept]"
 
 
@@ -39,12 +41,17 @@ class Answer:
     failed: bool = False
 
 
-def answered(result: Mapping[str, JsonValue], limit: int) -> Answer:
+def _as_it_is(text: str) -> str:
+    return text
+
+
+def answered(result: Mapping[str, JsonValue], limit: int, clean: Callable[[str], str] = _as_it_is) -> Answer:
     """Return what an answer holds.
 
     Args:
         result: As the protocol has it.
         limit: Bytes of text that are kept.
+        clean: Takes secrets out of text; asked before anything is cut.
     """
     if result.get("resultType") == "input_required":
         return Answer(
@@ -60,7 +67,9 @@ def answered(result: Mapping[str, JsonValue], limit: int) -> Answer:
     if structured and not any(item.get("type") == "text" for item in items):
         pieces.insert(0, structured)  # Where there is text, it says the same.
     text = "\n".join(pieces) or "[the answer is empty]"
-    return Answer(_kept(text, limit), tuple(images), structured, result.get("isError") is True)
+    return Answer(
+        _kept(clean(text[: limit + _BEYOND]), limit), tuple(images), structured, result.get("isError") is True
+    )
 
 
 def _piece(item: Mapping[str, JsonValue], images: list[bytes]) -> str:

@@ -86,6 +86,20 @@ def seen(text: str) -> str:
     return text.encode("utf-8", "replace").decode().translate(_CONTROL | _UNSEEN | _TAGS)
 
 
+def beginning(text: str, most: int) -> str:
+    """Return at most so many characters of a text, the last word of them whole unless it is very long.
+
+    Half a secret could not be told for one.
+    """
+    at = text.rfind(" ", most // 2, most + 1)
+    return text if len(text) <= most else text[: at if at > 0 else most]
+
+
+def ending(text: str, most: int) -> str:
+    """Return the same of its end."""
+    return beginning(text[::-1], most)[::-1]
+
+
 def _tool(name: str, found: dict[str, JsonValue]) -> ToolInfo:
     hints = found.get("annotations")
     hints = hints if isinstance(hints, dict) else {}
@@ -96,8 +110,8 @@ def _tool(name: str, found: dict[str, JsonValue]) -> ToolInfo:
         flaw = f"{flaw}; {cut}" if flaw else cut
     return ToolInfo(
         name=name,
-        title=_text(found.get("title") or hints.get("title"))[:_TITLE],
-        description=said[:MAX_DESCRIPTION],
+        title=beginning(_text(found.get("title") or hints.get("title")), _TITLE),
+        description=beginning(said, MAX_DESCRIPTION),
         schema_text=schema,
         flaw=flaw,
         output_text=_schema(found.get("outputSchema"))[0],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from pydantic import JsonValue
@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from kova_auto.core.context.outside import boundary
 from kova_auto.core.ids import blob_hash
 from kova_auto.core.mcp.content import Answer, answered
-from kova_auto.core.mcp.listing import Listing, ToolInfo
+from kova_auto.core.mcp.listing import Listing, ToolInfo, beginning
 from kova_auto.core.mcp.search import Offered, search
 from kova_auto.core.mcp.server import Server
 from kova_auto.core.message import ImagePart, Part, ResultStatus, TextPart, ToolResult
@@ -42,7 +42,7 @@ def found_tools(query: str, limit: int, listings: Sequence[tuple[Server, Listing
 
 def _first(tool: ToolInfo) -> str:
     said = " ".join((tool.description or tool.title or "it says nothing of it").split())
-    return said if len(said) <= _LINE else f"{said[:_LINE]}…"
+    return said if len(said) <= _LINE else f"{beginning(said, _LINE)}…"
 
 
 def described(server: Server, tool: ToolInfo, listing: Listing) -> str:
@@ -63,12 +63,14 @@ def described(server: Server, tool: ToolInfo, listing: Listing) -> str:
     return "\n".join((*lines, *(f"[{note}]" for note in notes)))
 
 
-def reported(server: Server, tool: ToolInfo, result: Mapping[str, JsonValue]) -> ToolOutput:
+def reported(
+    server: Server, tool: ToolInfo, result: Mapping[str, JsonValue], redact: Callable[[str], str]
+) -> ToolOutput:
     """Return what the model is shown of an answer; the rest of it is kept.
 
     An answer that breaks what the server promises of it is an error: the call has been made all the same.
     """
-    answer = answered(result, server.max_result_bytes)
+    answer = answered(result, server.max_result_bytes, redact)
     note, is_kept = _promise(tool, answer)
     status = ResultStatus.ERROR if answer.failed or not is_kept else ResultStatus.OK
     text = "\n".join((note, answer.text)) if note else answer.text

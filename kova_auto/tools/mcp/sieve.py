@@ -11,9 +11,12 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from kova_auto.core.mcp.listing import beginning
+
 MAX_NOISE_BYTES: Final = 4 << 20
 MAX_NOISE: Final = 20_000
 MAX_QUESTIONS: Final = 1_000
+_LOOKED_AT, _EXCERPT = 4_096, 80
 _CHANGED = "notifications/tools/list_changed"
 
 Id = str | int | None
@@ -68,7 +71,7 @@ class Sieve:
         Raises:
             FloodError: It is too much.
         """
-        self.excerpt = self.excerpt or line[:80].decode(errors="replace")
+        self.excerpt = self.excerpt or beginning(line[:_LOOKED_AT].decode(errors="replace"), _EXCERPT)
         self._noise += 1
         self._noise_bytes += size
         if self._noise > MAX_NOISE or self._noise_bytes > MAX_NOISE_BYTES:

@@ -18,7 +18,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 from pydantic import ValidationError
 
-from kova_auto.core.mcp.listing import seen
+from kova_auto.core.mcp.listing import ending, seen
 from kova_auto.tools.environment import MARKER
 from kova_auto.tools.leftovers import Leader, end, started_of
 from kova_auto.tools.mcp.launch import Program, Record
@@ -114,7 +114,7 @@ class Stdio:
 
     def remarks(self) -> str:
         """Return what it wrote instead of a message, and what it complained of last, as clauses."""
-        said = " ".join(seen(self._stderr.decode(errors="replace")).split())[-_TAIL_SHOWN:]
+        said = ending(" ".join(seen(self._stderr.decode(errors="replace")).split()), _TAIL_SHOWN)
         wrote = seen(self._sieve.excerpt).strip()
         noise = f"; instead of a message it wrote {wrote!r}" if wrote else ""
         return noise + (f"; its last words: {said}" if said else "")

@@ -74,9 +74,9 @@ class McpTool:
     polling = False
     arguments: type[BaseModel] = McpArguments
 
-    def __init__(self, chosen: Callable[[Scene], Chosen], pool: Pool) -> None:
-        """Take what says which servers a run may use, and what keeps their connections."""
-        self._chosen, self._pool = chosen, pool
+    def __init__(self, chosen: Callable[[Scene], Chosen], pool: Pool, redact: Callable[[str], str]) -> None:
+        """Take what says which servers a run may use, what keeps their connections, and what knows secrets."""
+        self._chosen, self._pool, self._redact = chosen, pool, redact
         self._of_runs: dict[RunId, Chosen] = {}
 
     def offered(self, scene: Scene) -> bool:
@@ -184,7 +184,7 @@ class McpTool:
             except ToolError as exc:
                 message = f"{exc}. {_UNSURE}"
                 raise type(exc)(message) from exc
-        return await asyncio.to_thread(reported, server, tool, answer)
+        return await asyncio.to_thread(reported, server, tool, answer, self._redact)
 
 
 def _effect(server: Server, listing: Listing | None, name: str) -> Effect:

@@ -21,7 +21,7 @@ from pydantic import JsonValue, RootModel, ValidationError
 
 from kova_auto import __version__
 from kova_auto.core.errors import KovaError
-from kova_auto.core.mcp.listing import seen
+from kova_auto.core.mcp.listing import beginning, seen
 from kova_auto.tools.mcp.sieve import FloodError, Sieve
 from kova_auto.tools.mcp.stdio import Stdio
 
@@ -158,13 +158,13 @@ def said(exc: BaseException) -> str:
         case BaseExceptionGroup():
             return said(exc.exceptions[0])
         case MCPError():
-            return f"it answered with the error {exc.code}: {seen(exc.message)[:_SHOWN]}"
+            return f"it answered with the error {exc.code}: {beginning(seen(exc.message), _SHOWN)}"
         case ValidationError():
             first = exc.errors(include_url=False, include_input=False)[0]
             place = ".".join(map(str, first["loc"]))
             return f"its answer does not fit the protocol: {place}: {first['msg']}"[:_SHOWN]
         case KovaError() | RuntimeError() | OSError():
-            return seen(str(exc))[:_SHOWN] or type(exc).__name__
+            return beginning(seen(str(exc)), _SHOWN) or type(exc).__name__
         case _:
             return type(exc).__name__
 
