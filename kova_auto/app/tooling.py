@@ -201,7 +201,7 @@ def tooling_of(
         CompleteTool(Verifier(commands)),
         BlockedTool(),
         DispatchTool(nursery),
-        AwaitTool(),
+        AwaitTool(nursery),
         SurveyTool(nursery),
         EndTool(nursery),
     )

@@ -32,7 +32,12 @@ _DISPATCHED: Final = (
     "Dispatched {agent} as {run_id}. It works on its own from here; TaskWait waits for its report. Go on with what "
     "does not depend on it."
 )
-_EXECUTION: Final = {Execution.SUSPENDED: "waits for a person", Execution.QUEUED: "queued"}
+_PERSON: Final = "waits for a person"
+_EXECUTION: Final = {Execution.SUSPENDED: _PERSON, Execution.QUEUED: "queued"}
+_HOURS: Final = (
+    "A person may take hours to answer. Do not wait here time and again: do what is left to be done, then end your "
+    "turn. Your run goes on when the subagent has ended, and its report is given to you then."
+)
 
 
 class TaskArguments(Value):
@@ -119,6 +124,10 @@ class AwaitTool:
     polling = True
     arguments: type[BaseModel] = WaitArguments
 
+    def __init__(self, nursery: Nursery) -> None:
+        """Take what knows how they are doing."""
+        self._nursery = nursery
+
     def offered(self, scene: Scene) -> bool:
         """Say whether the job lets its runs dispatch anybody."""
         return bool(scene.job.agents.allow)
@@ -136,13 +145,21 @@ class AwaitTool:
             yield _told("There is nobody to wait for: every report was given to you already.")
             return
         ended = [child for child in asked if child.finished]
-        lines = [report_of(child) if child.finished else f"[{_line(child)}]" for child in asked]
-        output = _told("\n\n".join(lines))
+        waiting = [child for child in asked if not child.finished and await self._waits_for_person(child)]
+        lines = [
+            report_of(child) if child.finished else f"[{_line(child, _PERSON if child in waiting else '')}]"
+            for child in asked
+        ]
+        output = _told("\n\n".join((*lines, *((_HOURS,) if waiting else ()))))
         reports = tuple(child.call_id for child in ended)
         taints = next(
             (child.finished.tainted_by for child in ended if child.finished and child.finished.tainted_by), ""
         )
         yield ToolOutput(output.result.but(reports=reports, taints=taints))
+
+    async def _waits_for_person(self, child: ChildState) -> bool:
+        row = await self._nursery.found(child.run_id)
+        return row is not None and row.execution is Execution.SUSPENDED
 
     async def recover(self, call: CallState, scene: Scene) -> ToolResult | None:
         """Say nothing: it can be asked again."""

@@ -110,6 +110,27 @@ async def test_nobody_is_left_to_wait_for(home: Home) -> None:
     assert text_of(state, "4.1") == f"{FIRST} fixer: completed\n{SECOND} fixer: completed"
 
 
+async def test_whoever_waits_in_vain_for_a_child_that_waits_for_a_person_is_told_to_end_its_turn(home: Home) -> None:
+    writes = child(turn("", call("write", file_path="a.txt", content="a")), turn("never"), expect="left")
+    asks = '[approval]\nwhen_needed = "suspend"\n'
+    leads(home, played([TWO, waits(timeout_s=60), turn("So."), DONE], writes, RIGHT), asks)
+    clock = HandClock()
+    async with home.house(clock) as house:
+        await asked(house, home)
+        await house.engine.advance(RUN)
+        await house.engine.advance(FIRST)
+        await house.engine.advance(SECOND)
+        clock.later(61)
+        await house.engine.advance(RUN)
+        state = await state_of(house)
+
+    first, second, advice = text_of(state, "2.1").split("\n\n")
+    assert first == f"[{FIRST} fixer: waits for a person]"
+    assert second.startswith(f"[{SECOND} fixer: completed]")
+    assert advice.startswith("A person may take hours to answer.")
+    assert state.finished is None
+
+
 async def test_a_list_says_of_each_what_it_does_and_how_far_it_has_come(home: Home) -> None:
     writes = child(turn("", call("write", file_path="a.txt", content="a")), turn("never"), expect="left")
     lists, asks = turn("", call("TaskList")), '[approval]\nwhen_needed = "suspend"\n'
