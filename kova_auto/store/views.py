@@ -37,6 +37,7 @@ from kova_auto.store.database import Database
 from kova_auto.store.prepared import Prepared
 from kova_auto.store.rows import found, selecting
 from kova_auto.store.tables import APPROVAL, DELIVERY, OWED, PAUSING, RUN, UNANSWERED, UNFINISHED, USAGE
+from kova_auto.store.tables import DISPATCHED as OF_A_RUN
 
 V = TypeVar("V", bound=Value)
 
@@ -72,9 +73,7 @@ _PAUSING = (
 )
 _OF_NOBODY = RUN.c.root == ""
 """What no run has dispatched: jobs, schedules and their rules know nothing of children."""
-_FAMILY = Prepared(
-    _RUNS.where(RUN.c.root == bindparam("root"), RUN.c.root != "").order_by(RUN.c.requested_at, RUN.c.run_id)
-)
+_FAMILY = Prepared(_RUNS.where(RUN.c.root == bindparam("root"), OF_A_RUN).order_by(RUN.c.requested_at, RUN.c.run_id))
 _OTHER = RUN.c.run_id != bindparam("besides")
 _OF_FAMILY = or_(RUN.c.run_id == bindparam("root"), RUN.c.root == bindparam("root_too"))
 _MEMBERS = Prepared(select(func.count()).select_from(RUN).where(_OF_FAMILY, UNFINISHED))
@@ -86,8 +85,13 @@ _USED = Prepared(
         func.sum(USAGE.c.input_tokens - USAGE.c.cache_read_tokens + USAGE.c.output_tokens), func.sum(USAGE.c.cost_usd)
     )
     .select_from(USAGE)
-    .join(RUN, RUN.c.run_id == USAGE.c.run_id)
-    .where(_OF_FAMILY, _OTHER, USAGE.c.at >= bindparam("since"))
+    .where(
+        or_(
+            USAGE.c.run_id == bindparam("root_too"),
+            USAGE.c.run_id.in_(select(RUN.c.run_id).where(RUN.c.root == bindparam("root"), OF_A_RUN)),
+        )
+    )
+    .where(USAGE.c.run_id != bindparam("besides"), USAGE.c.at >= bindparam("since"))
 )
 _HOLDER = RUN.alias("holder")
 _MAY_HAVE_IT = and_(RUN.c.waits_for != "", ~exists().where(_HOLDER.c.run_id == RUN.c.waits_for, _HOLDER.c.holds != ""))
