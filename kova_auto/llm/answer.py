@@ -32,6 +32,10 @@ class Body(Protocol):
 
     headers: dict[str, str]
 
+    @property
+    def is_over(self) -> bool:
+        """Say whether all of it has been given, as far as that is known."""
+
     def __aiter__(self) -> AsyncIterator[bytes]:
         """Give the bytes as they come."""
 
@@ -74,7 +78,7 @@ class Events:
     def __init__(self, answer: Body, decoder: Decoder, clock: Waiting) -> None:
         """Begin to read; the decoder, which is fed elsewhere, says when the stream is over."""
         self._pieces = Pieces(answer, clock, MAX_ANSWER_BYTES)
-        self._decoder, self._clock = decoder, clock
+        self._answer, self._decoder, self._clock = answer, decoder, clock
         self._reader, self._over = SseReader(), False
 
     def __aiter__(self) -> Events:
@@ -98,7 +102,7 @@ class Events:
 
     async def _drain(self) -> None:
         """Read on to the end of a body that is over."""
-        if self._over:
+        if self._over or self._answer.is_over:
             return
         self._clock.shorten(DRAIN_S)
         with suppress(StopAsyncIteration, TimeoutError, httpx.TransportError, EncodingError):

@@ -282,6 +282,11 @@ class _Link(asyncio.Protocol):
             event = _next(http)
         return b"".join(parts)
 
+    @property
+    def has_given_all(self) -> bool:
+        """Say whether a chunked body has come to its end."""
+        return self._chunked is not None and self._chunked.ended
+
     def renewed(self) -> bool:
         """Be ready for another request; say whether that is possible."""
         http, body = self._http, self._chunked
@@ -355,6 +360,11 @@ class Answer:
         if not (piece := await self._link.piece()):
             raise StopAsyncIteration
         return piece
+
+    @property
+    def is_over(self) -> bool:
+        """Say whether its body has been read to its end; of one that is not chunked nobody knows."""
+        return self._link.has_given_all
 
     @property
     def is_success(self) -> bool:

@@ -93,6 +93,8 @@ async def answered(*pieces: bytes) -> ModelReply:
 
 
 class _Body:
+    is_over = False
+
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces = pieces
         self.headers: dict[str, str] = {}
