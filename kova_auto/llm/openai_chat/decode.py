@@ -147,7 +147,9 @@ class ChatDecoder:
             self._finish = finish
 
     def _delta(self, delta: Chunk) -> None:
-        text, thought = _content(delta["content"]) if "content" in delta else ("", "")
+        text, thought = delta.get("content"), ""
+        if not isinstance(text, str):
+            text, thought = _in_parts(text)
         if "reasoning_content" in delta or "reasoning" in delta:
             thought = thought or _text_in(delta, "reasoning_content") or _text_in(delta, "reasoning")
         if thought:
@@ -212,16 +214,14 @@ def _text_in(delta: Chunk, key: str) -> str:
     return _str(delta.get(key))
 
 
-def _content(content: JsonValue) -> tuple[str, str]:
+def _in_parts(content: JsonValue) -> tuple[str, str]:
     """Return text and reasoning; some servers send a list of parts."""
-    if not isinstance(content, list):
-        return _str(content), ""
     text, thought = "", ""
-    for part in content:
+    for part in content if isinstance(content, list) else ():
         if not isinstance(part, dict):
             continue
         if part.get("type") == "thinking":
-            thought += _str(part.get("thinking")) or _content(part.get("thinking"))[0]
+            thought += _str(part.get("thinking")) or _in_parts(part.get("thinking"))[0]
         else:
             text += _str(part.get("text"))
     return text, thought
