@@ -13,6 +13,7 @@ from kova_auto.core.job import JobFile
 from kova_auto.core.state import RunState
 
 NOTHING = Standing()
+_NO_GRANTS = Grants()
 
 
 def policy_of(
@@ -93,6 +94,8 @@ def policy_of_run(state: RunState) -> Policy:
 
 
 def _grants(standing: Standing, origin: Origin) -> Grants:
+    if not (standing.commands or standing.tools):
+        return _NO_GRANTS
     return Grants(
         tuple(Grant(rule, origin) for rule in standing.commands),
         tuple(Grant(tool, origin) for tool in standing.tools),

@@ -33,7 +33,10 @@ def last_start(request: RunRequested) -> datetime | None:
 
 def missed_start(state: RunState, now: datetime) -> str:
     """Return why a run must not begin, or go on after it began too late; empty where it may."""
-    last_at, deadline = last_start(state.request), state.job.policy.start_deadline
-    if last_at is None or deadline is None or state.attempt > 1 or (state.started_at or now) <= last_at:
+    deadline = state.request.job.policy.start_deadline
+    if deadline is None or state.attempt > 1:
+        return ""
+    last_at = last_start(state.request)
+    if last_at is None or (state.started_at or now) <= last_at:
         return ""
     return f"{TOO_LATE} (policy.start_deadline = {render_duration(deadline)})"

@@ -23,11 +23,7 @@ Json = Annotated[JsonValue, _Read()]
 
 
 _NAMED: Final[dict[frozenset[str], set[str]]] = {}
-
-
-def _shared(named: set[str]) -> set[str]:
-    """Return the one set of these names that all values share: each value's own would be a third of what it takes."""
-    return _NAMED.setdefault(frozenset(named), named)
+"""One set of names for all values that were made with these: each value's own would be a third of what it takes."""
 
 
 class Value(BaseModel):
@@ -36,24 +32,25 @@ class Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     def model_post_init(self, _context: object, /) -> None:
-        """Share what says which fields were named."""
-        object.__setattr__(self, "__pydantic_fields_set__", _shared(self.__pydantic_fields_set__))
+        """Share the set of names of the fields that were named."""
+        named = self.__pydantic_fields_set__
+        object.__setattr__(self, "__pydantic_fields_set__", _NAMED.setdefault(frozenset(named), named))
 
     def but(self, **changes: object) -> Self:
         """Return a copy with some fields changed, unchecked: what `model_copy` does, in a tenth of its time."""
         kind, said = type(self), self.__dict__
-        fields = kind.model_fields
+        fields = kind.__pydantic_fields__
         if unknown := changes.keys() - fields.keys():
             msg = f"{kind.__name__} has no field {', '.join(sorted(unknown))}"
             raise TypeError(msg)
         if len(said) > len(fields):  # What was worked out of these values is not taken over.
             said = {name: said[name] for name in fields}
         named = self.__pydantic_fields_set__
+        if not changes.keys() <= named:
+            named = _NAMED.setdefault(frozenset(named | changes.keys()), named | changes.keys())
         copy = kind.__new__(kind)
         object.__setattr__(copy, "__dict__", {**said, **changes})
-        object.__setattr__(
-            copy, "__pydantic_fields_set__", named if changes.keys() <= named else _shared(named | changes.keys())
-        )
+        object.__setattr__(copy, "__pydantic_fields_set__", named)
         object.__setattr__(copy, "__pydantic_extra__", None)
         object.__setattr__(copy, "__pydantic_private__", None)
         return copy

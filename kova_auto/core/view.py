@@ -192,7 +192,7 @@ def run_columns(state: RunState) -> dict[str, Any]:
     request, finished = state.request, state.finished
     results = [call.result.status for call in state.calls.values() if call.result is not None]
     wake_at, resting = _waiting(state)
-    set_aside = reserved(state)
+    set_aside, used = reserved(state), state.used_in_all
     return {
         "run_id": state.run_id,
         "job": JobName(request.job.name),
@@ -216,8 +216,8 @@ def run_columns(state: RunState) -> dict[str, Any]:
         "calls": len(state.calls),
         "denied": results.count(ResultStatus.DENIED),
         "unknown": results.count(ResultStatus.UNKNOWN),
-        "tokens": state.used_in_all.tokens,
-        "cost_usd": state.used_in_all.cost_usd,
+        "tokens": used.tokens,
+        "cost_usd": used.cost_usd,
         "answer_excerpt": _line(finished.answer[:EXCERPT]) if finished else "",
         "answer_hash": finished.answer_hash if finished else "",
         "wake_at": wake_at,
@@ -253,7 +253,7 @@ def usage_columns(state: RunState, known: int = 0) -> list[dict[str, Any]]:
             "attempt": spent.attempt,
             "iteration": spent.iteration,
             "failed": spent.failed,
-            **dict(spent.usage),
+            **spent.usage.__dict__,
             "agent": by.agent if by else "",
         }
         for spent in state.spent[known:]

@@ -7,7 +7,7 @@ the service is asked to stop.
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -212,7 +212,8 @@ class _Drive:
         """Do one step; where it is cut off, its generator is closed and its effects are left in doubt."""
         if _acts_unannounced(step, self._pen.state):
             await self._pen.flush()
-        async with aclosing(perform(step, self._pen.state, self._world)) as entries:
+        entries = perform(step, self._pen.state, self._world)
+        try:
             goes_on, at_once = True, isinstance(step, _AT_ONCE)
             while goes_on:
                 if at_once and self._is_over():
@@ -222,6 +223,8 @@ class _Drive:
                 for other in entry.also:
                     await self._pen.write(other)
                 goes_on, at_once = entry.announces, False
+        finally:
+            await entries.aclose()
 
     async def _unless_ended(self, entries: Entries, step: Acting) -> Entry:
         """Await one stretch of a step's work; where something ends it before, what was done at that moment counts."""

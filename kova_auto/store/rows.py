@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from enum import Enum
+from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,13 +27,13 @@ def values(row: Value) -> dict[str, Any]:
 
 def plain(columns: Mapping[str, object]) -> dict[str, Any]:
     """Return columns, closed sets as their text."""
-    return {name: value.value if isinstance(value, Enum) else value for name, value in columns.items()}
+    return {name: str(value) if isinstance(value, StrEnum) else value for name, value in columns.items()}
 
 
 def changed(before: Iterable[object], after: Mapping[str, object]) -> dict[str, Any]:
     """Return the columns in which a row differs from what an earlier one of its kind held, as they are afterwards."""
     columns = zip(after.items(), before, strict=True)
-    return {name: value.value if isinstance(value, Enum) else value for (name, value), was in columns if was != value}
+    return {name: str(value) if isinstance(value, StrEnum) else value for (name, value), was in columns if was != value}
 
 
 def save(connection: Connection, table: Table, rows: Iterable[Value], **operational: object) -> None:

@@ -44,6 +44,8 @@ class Grants:
 
     def plus(self, other: Grants) -> Grants:
         """Return both; the own ones are consulted first."""
+        if not (other.commands or other.tools):
+            return self
         return Grants(self.commands + other.commands, self.tools + other.tools)
 
 

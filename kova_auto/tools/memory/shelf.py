@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from kova_auto.core.context.memory import BENEATH, Layer, Note
 from kova_auto.core.errors import ToolFailedError
 from kova_auto.core.tool import Scene
 from kova_auto.tools.memory.book import Book
 from kova_auto.tools.roots import Ground, Roots
+
+_LAYERS: Final = tuple(Layer)
 
 
 class ReadLayer(Protocol):
@@ -58,7 +60,8 @@ class Shelf:
 
 def layers_of(scene: Scene) -> tuple[Layer, ...]:
     """Return the layers that a run's job names."""
-    return tuple(layer for layer in Layer if layer.value in scene.job.context.memory)
+    named = scene.job.context.memory
+    return tuple([layer for layer in _LAYERS if layer in named])
 
 
 def layer_named(scope: Layer, scene: Scene) -> Layer:
