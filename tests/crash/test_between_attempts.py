@@ -16,8 +16,8 @@ RETRIED = """
 on = "startup"
 [policy.retry]
 attempts = 3
-initial = "2s"
-max = "2s"
+initial = "4s"
+max = "4s"
 on = ["failed"]
 [[notify]]
 endpoint = "ci"

@@ -137,7 +137,7 @@ def test_a_write_is_stale_where_its_file_has_changed_meanwhile(scene: Scene) -> 
     [("deny", "done", ""), ("stop", "blocked", "nobody answered in time about write")],
 )
 def test_the_time_to_answer_ends_as_the_job_says(scene: Scene, on_timeout: str, outcome: str, reason: str) -> None:
-    scene.scripted("make", WRITES, f'{SUSPENDS}timeout = "1s"\non_timeout = "{on_timeout}"\n')
+    scene.scripted("make", WRITES, f'{SUSPENDS}timeout = "4s"\non_timeout = "{on_timeout}"\n')
     killed_while_it_waits(scene, "make")
 
     with serving(scene) as service:

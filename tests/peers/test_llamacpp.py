@@ -157,7 +157,7 @@ async def test_a_reply_that_is_left_in_the_middle_is_asked_for_again_from_the_jo
     provided(home, base, protocol)
     asks(home)
     await ran(home, "so that the prompt is read")
-    provided(home, base, protocol, "ignore_eos = true", '[providers.llama.timeouts]\ntotal = "2s"\n')
+    provided(home, base, protocol, "ignore_eos = true", '[providers.llama.timeouts]\ntotal = "6s"\n')
     async with home.house() as house:
         row = await house.control.request(home.ask("asks"))
         assert await house.engine.advance(row.run_id) is Advanced.SUSPENDED

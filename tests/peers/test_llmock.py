@@ -97,7 +97,7 @@ async def asked(home: Home, base: str, protocol: str, scenario: Scenario) -> tup
     ask(f"{base}/_llmock/scenario", {"behaviors": [*scenario, _reads(scenario)]})
     home.settings(
         f'[providers.judge]\nprotocol = "{protocol}"\nbase_url = "{base}{PROTOCOLS[protocol]}"\n'
-        '[providers.judge.timeouts]\nidle = "3s"\nfirst_token = "3s"\n'
+        '[providers.judge.timeouts]\nidle = "5s"\nfirst_token = "5s"\n'
     )
     home.jobs.mkdir(parents=True, exist_ok=True)
     home.workspace.mkdir()
