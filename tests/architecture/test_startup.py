@@ -65,3 +65,13 @@ def test_a_light_command_imports_nothing_heavy(arguments: list[str], tmp_path: P
 
     assert "kova_auto" in found
     assert found & HEAVY == set()
+
+
+def test_a_run_without_servers_and_a_look_at_those_that_there_are_import_no_library_for_them(tmp_path: Path) -> None:
+    (tmp_path / "nightly.toml").write_text(JOB + 'script = "nightly.script.toml"\n')
+    (tmp_path / "nightly.script.toml").write_text('[[turns]]\ntext = "Done."\n')
+    configured = tmp_path / ".kova" / "mcp.json"
+    configured.parent.mkdir()
+    configured.write_text('{"mcpServers": {"db": {"command": "true"}, "web": {"url": "https://x.test/mcp"}}}')
+    for arguments in (["run", "nightly.toml"], ["mcp", "list"], ["mcp", "check"]):
+        assert imported(*arguments, home=tmp_path) & {"mcp", "mcp_types", "httpx2", "starlette"} == set(), arguments

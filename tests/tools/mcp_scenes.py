@@ -81,7 +81,7 @@ async def a_desk(
 ) -> AsyncIterator[Desk]:
     """Give a run some servers; whatever of them is left at the end is ended."""
     workspace = path / "work"
-    workspace.mkdir(exist_ok=True)
+    workspace.mkdir(parents=True, exist_ok=True)
     scene = a_scene(workspace)
     named = Mcp(servers=tuple(one.address for one in servers))
     scene = replace(scene, job=scene.job.model_copy(update={"mcp": named}))

@@ -222,6 +222,16 @@ async def test_looking_again_starts_no_server_where_its_tools_are_known(tmp_path
         assert len(list(desk.dirs.led())) == 1
 
 
+async def test_what_a_server_told_is_written_down_once_and_again_where_it_has_changed(tmp_path: Path) -> None:
+    for way, times in (("good", 1), ("vanishes", 2)):
+        async with a_desk(tmp_path / way, server(way)) as desk:
+            await desk.call("look")
+            (kept,) = (tmp_path / way / "tools").iterdir()
+            first = kept.stat().st_ino
+            await desk.call("look")
+            assert (kept.stat().st_ino != first) == (times == 2)
+
+
 async def test_another_configuration_is_asked_anew(tmp_path: Path) -> None:
     async with a_desk(tmp_path, server()) as desk:
         await desk.do("search")

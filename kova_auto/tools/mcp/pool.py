@@ -25,6 +25,7 @@ class _Slot:
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     connection: Connection | None = None
+    kept: Listing | None = None
     used: int = 0
     failure: str = ""
     failed_at: float = 0.0
@@ -79,8 +80,11 @@ class Pool:
         Raises:
             ToolError: It does not tell.
         """
-        found = await connection.listing()
-        await asyncio.to_thread(self._cache.keep, server, found, scene.now)
+        found, slot = await connection.listing(), self._slots.get((scene.run_id, server.address))
+        if slot is None or slot.kept is not found:  # A connection tells the same until its server says that it changed.
+            await asyncio.to_thread(self._cache.keep, server, found, scene.now)
+        if slot:
+            slot.kept = found
         return found
 
     @asynccontextmanager
