@@ -28,7 +28,7 @@ from kova_auto.tools.matches import MAX_FILE_BYTES, MAX_LINE, MAX_MATCHES, Searc
 from kova_auto.tools.output import printable
 from kova_auto.tools.reading import Reading, Readings
 from kova_auto.tools.roots import Ground, Roots, Target
-from kova_auto.tools.search import Engine, Question
+from kova_auto.tools.search import Engine, Lines, Question
 
 Batches = AsyncGenerator[list[Searched], None]
 
@@ -86,7 +86,7 @@ class GrepTool:
         clock = asyncio.get_running_loop().time
         until = clock() + seconds
         async for batch in batches:
-            texts = [file.text for file in batch]
+            texts = [file.lines for file in batch]
             answer = await self._engine.search(question, texts, seconds=max(until - clock(), 0.0))
             for file, numbers in zip(batch, answer.lines, strict=True):
                 shown.add(file, numbers)
@@ -135,7 +135,7 @@ class GrepTool:
         if kind := binary_type(data):
             message = f"{target.shown} is a binary file ({kind}), not text"
             raise ToolFailedError(message)
-        return Searched(printable(target.shown), decode(data).readable)
+        return Searched(printable(target.shown), Lines.of(decode(data).readable))
 
 
 def _wanted(include: str | None) -> Callable[[str], bool]:

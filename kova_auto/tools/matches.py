@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kova_auto.tools.output import cut
+from kova_auto.tools.search import Lines
 
 MAX_MATCHES = 200
 MAX_FILE_BYTES = 2 * 1024 * 1024
@@ -17,7 +18,7 @@ class Searched:
     """Hold a text that is searched, and its file as the model may name it."""
 
     name: str
-    text: str
+    lines: Lines
 
 
 @dataclass(slots=True)
@@ -41,7 +42,7 @@ class Shown:
         self.files += 1
         if not numbers:
             return
-        lines = file.text.removesuffix("\n").split("\n")
+        lines = file.lines.text.removesuffix("\n").split("\n")
         there = [number for number in numbers if number <= len(lines)]
         hits = there[: max(MAX_MATCHES - self.matches, 0)]
         self.matches += len(there)

@@ -25,9 +25,10 @@ from kova_auto.tools.ignore import Lister, Listing
 from kova_auto.tools.matches import MAX_FILE_BYTES, Searched, Shown
 from kova_auto.tools.output import printable
 from kova_auto.tools.roots import Target
+from kova_auto.tools.search import Lines
 
 MOST_KEPT: Final = 32 * 1024 * 1024
-"""Characters of what several searches go through; each reads the rest for itself."""
+"""Bytes of what several searches go through; each reads the rest for itself."""
 _BATCH_BYTES: Final = 8 * 1024 * 1024
 
 
@@ -44,7 +45,7 @@ class Reading:
 
     Attributes:
         users: So many searches do.
-        kept: Characters that are held for the others.
+        kept: Bytes that are held for the others.
         turn: Whoever has it lists, or reads the next files; the others find these here then.
     """
 
@@ -52,7 +53,7 @@ class Reading:
     kept: int = 0
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _listing: Listing | None = None
-    _texts: dict[str, str | Unread] = field(default_factory=dict)
+    _texts: dict[str, Lines | Unread] = field(default_factory=dict)
 
     async def listing(self, lister: Lister, target: Target) -> Listing:
         """Return what lies in the directory.
@@ -84,18 +85,18 @@ class Reading:
             path = todo.popleft()
             known = self._texts.get(path)
             text = self._read(target, directory, path) if known is None else known
-            if isinstance(text, str):
-                size += len(text)
+            if isinstance(text, Lines):
+                size += len(text.data)
                 batch.append(Searched(printable(lead + path), text))
             elif text is Unread.TOO_LARGE:
                 shown.too_large += 1
         return batch
 
-    def _read(self, target: Target, directory: int, path: str) -> str | Unread:
+    def _read(self, target: Target, directory: int, path: str) -> Lines | Unread:
         text = _text(target, directory, path)
         if self.users > 1 and self.kept < MOST_KEPT:
             self._texts[path] = text
-            self.kept += len(text) if isinstance(text, str) else 0
+            self.kept += len(text.data) if isinstance(text, Lines) else 0
         return text
 
 
@@ -124,12 +125,12 @@ class Readings:
                 del self._open[run, path]
 
 
-def _text(target: Target, directory: int, path: str) -> str | Unread:
+def _text(target: Target, directory: int, path: str) -> Lines | Unread:
     """Return the text of a file, links not followed."""
     data = _content(target, directory, path)
     if data is None or binary_type(data):
         return Unread.NO_TEXT
-    return Unread.TOO_LARGE if len(data) > MAX_FILE_BYTES else decode(data).readable
+    return Unread.TOO_LARGE if len(data) > MAX_FILE_BYTES else Lines.of(decode(data).readable)
 
 
 def _content(target: Target, directory: int, path: str) -> bytes | None:

@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
+from typing import Self
 
 from kova_auto.core.errors import ToolArgumentsError
 from kova_auto.tools.child import run_child
@@ -34,6 +35,26 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Lines:
+    """Hold a text as programs are handed it: in UTF-8, each of its lines ended; `count` is how many these are."""
+
+    data: bytes
+    count: int
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Return the lines of a text; none of an empty one."""
+        data = text.encode()
+        data = data if not data or data.endswith(b"\n") else data + b"\n"
+        return cls(data, data.count(b"\n"))
+
+    @property
+    def text(self) -> str:
+        """Return them as text."""
+        return self.data.decode()
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """Hold the numbers of the lines that match, of each text; `complete` is False where the time was over."""
 
@@ -47,17 +68,16 @@ class Engine:
 
     command: Callable[[Question], Sequence[str]]
 
-    async def search(self, question: Question, texts: Sequence[str], *, seconds: float) -> Answer:
+    async def search(self, question: Question, texts: Sequence[Lines], *, seconds: float) -> Answer:
         """Return which lines of the texts match.
 
         Raises:
             ToolArgumentsError: The pattern is too large for the program.
         """
-        lines = [text if not text or text.endswith("\n") else text + "\n" for text in texts]
-        ends = list(accumulate(text.count("\n") for text in lines))
+        ends = list(accumulate(lines.count for lines in texts))
         if not ends or not ends[-1]:
             return Answer(((),) * len(texts))
-        with _unnamed_file("".join(lines).encode()) as fd:
+        with _unnamed_file(b"".join(lines.data for lines in texts)) as fd:
             argv = [*self.command(question), f"/dev/fd/{fd}"]
             ended = await run_child(argv, env=_ENVIRONMENT, seconds=seconds, max_bytes=_MAX_OUTPUT_BYTES, fds=(fd,))
         if ended.code not in (None, 0, 1):

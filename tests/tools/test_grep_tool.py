@@ -19,7 +19,7 @@ from kova_auto.core.tool import CallFacts, PathFact, Zone
 from kova_auto.tools.dialect import common_dialect
 from kova_auto.tools.grep import GrepArguments, GrepTool
 from kova_auto.tools.ignore import Lister
-from kova_auto.tools.search import Answer, Engine, Question, own_engine, ripgrep
+from kova_auto.tools.search import Answer, Engine, Lines, Question, own_engine, ripgrep
 from tests.tools.tool_scenes import a_call, a_scene, play, put, some_roots
 
 RG = ripgrep(which("rg") or "rg")
@@ -175,7 +175,7 @@ def test_what_the_two_would_read_differently_is_refused(pattern: str) -> None:
 
 async def test_a_pattern_too_large_for_the_program_is_refused() -> None:
     with pytest.raises(ToolArgumentsError, match="cannot be searched for"):
-        await RG.search(Question(r"(\w{900}){900}", ignore_case=False, most=1), ["a"], seconds=60)
+        await RG.search(Question(r"(\w{900}){900}", ignore_case=False, most=1), [Lines.of("a")], seconds=60)
 
 
 ATOMS = st.sampled_from(
@@ -231,4 +231,4 @@ async def _told(workspace: Path, engine: Engine, pattern: str, include: str | No
 
 
 async def _answer(engine: Engine, question: Question, texts: Sequence[str]) -> Answer:
-    return await engine.search(question, texts, seconds=60)
+    return await engine.search(question, [Lines.of(text) for text in texts], seconds=60)
