@@ -3,118 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 
 import pytest
 
-from kova_auto.core.approval.levels import Decision, Effect, Verdict
-from kova_auto.core.event import ApprovalDecided, CallAdjudicated, CallFinished, CallStarted, Event, StopRequested
+from kova_auto.core.approval.levels import Decision
+from kova_auto.core.event import ApprovalDecided, CallFinished, CallStarted, Event, StopRequested
 from kova_auto.core.ids import CallId, RunId
-from kova_auto.core.job import Job, Outcome
-from kova_auto.core.message import CallRequest, ResultStatus, TextPart, ToolCall, ToolMessage, told
+from kova_auto.core.job import Outcome
+from kova_auto.core.message import ResultStatus
 from kova_auto.core.replay import Ending
-from kova_auto.core.steps import TOGETHER
-from kova_auto.core.tool import Scene, ToolFact, ToolOutput
 from kova_auto.engine.dispatch import Advanced
 from tests.doubles.journal import MemoryJournal
-from tests.doubles.model import ScriptedModel
-from tests.doubles.toolbox import Hands
+from tests.engine.looks import Looking, a_run, comes_to, reads, results
 from tests.engine.replays import Again
 from tests.engine.worlds import RUN, Stage
-from tests.support import a_job, call, says
-
-
-@dataclass
-class Looking(Hands):
-    """Look, and end a look only when it may.
-
-    Attributes:
-        gates: Looks that do not end before theirs is open, by what they look at.
-        begun: What was looked at, in order.
-        crowd: No look ends before so many are under way.
-        fails: What a look raises.
-        blobs: What is to be kept of a look: it is written at once.
-        taints: What brings words from outside.
-        most: So many were under way at the same time.
-    """
-
-    effects: dict[str, Effect] = field(
-        default_factory=lambda: {
-            "read": Effect.READ,
-            "grep": Effect.READ,
-            "web_fetch": Effect.WEB_READ,
-            "change": Effect.WRITE,
-            "bash": Effect.COMMAND,
-        }
-    )
-    safe: frozenset[str] = frozenset({"read", "grep", "web_fetch"})
-    gates: dict[str, asyncio.Event] = field(default_factory=dict)
-    begun: list[str] = field(default_factory=list)
-    crowd: int = 1
-    fails: dict[str, Exception] = field(default_factory=dict)
-    blobs: dict[str, tuple[bytes, ...]] = field(default_factory=dict)
-    taints: AbstractSet[str] = frozenset()
-    under_way: int = 0
-    most: int = 0
-    crowded: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def execute(self, call: ToolCall, verdict: Verdict, scene: Scene) -> AsyncGenerator[ToolFact, None]:
-        if call.tool not in self.safe:
-            async for fact in super().execute(call, verdict, scene):
-                yield fact
-            return
-        what = str(call.args["path"])
-        self.meanwhile()
-        self.begun.append(what)
-        self.under_way += 1
-        self.most = max(self.most, self.under_way)
-        try:
-            if len(self.begun) >= self.crowd:
-                self.crowded.set()
-            await self.crowded.wait()
-            if what in self.gates:
-                await self.gates[what].wait()
-            if what in self.fails:
-                raise self.fails[what]
-            self.done.append(f"{scene.call_id} {call.tool}")
-            result = told(ResultStatus.OK, f"this is {what}").but(taints="a page" if what in self.taints else "")
-            yield ToolOutput(result, self.blobs.get(what, ()))
-        except asyncio.CancelledError:
-            self.left.append(scene.call_id)
-            raise
-        finally:
-            self.under_way -= 1
-
-
-async def comes_to(hands: Looking, count: int) -> None:
-    """Wait until so many looks have ended, and their worker knows it."""
-    for _ in range(1000):
-        if len(hands.done) >= count:
-            break
-        await asyncio.sleep(0)
-    assert len(hands.done) >= count
-    for _ in range(20):
-        await asyncio.sleep(0)
-
-
-def reads(*names: str) -> list[CallRequest]:
-    return [call("read", path=name) for name in names]
-
-
-def results(model: ScriptedModel) -> list[str]:
-    """Return what the model was told in the end, in the order in which it was."""
-    messages = [message for message in model.requests[-1].messages if isinstance(message, ToolMessage)]
-    return [part.text for message in messages for part in message.parts if isinstance(part, TextPart)]
-
-
-async def a_run(
-    hands: Looking, *calls: CallRequest, job: Job | None = None, journal: MemoryJournal | None = None
-) -> tuple[Stage, ScriptedModel]:
-    stage = Stage(hands=hands, journal=journal or MemoryJournal())
-    await stage.opened(job=job or a_job(automation="full"))
-    return stage, ScriptedModel(says("Let me see.", *calls), says("Done."))
+from tests.support import a_job, call
 
 
 async def test_eight_looks_of_one_reply_run_at_the_same_time_and_are_told_in_the_models_order() -> None:
@@ -136,46 +40,6 @@ async def test_eight_looks_of_one_reply_run_at_the_same_time_and_are_told_in_the
         "run_finished",
     ]
     assert judged < begun < ended
-
-
-async def test_no_more_than_a_bounded_number_run_at_the_same_time() -> None:
-    hands = Looking(crowd=TOGETHER)
-    stage, model = await a_run(hands, *reads(*"abcdefghijk"))
-    await stage.engine(model=model).advance(RUN)
-    assert hands.most == TOGETHER
-    assert results(model) == [f"this is {name}" for name in "abcdefghijk"]
-
-
-async def test_where_one_ends_the_next_begins_whatever_the_others_are_at() -> None:
-    names = "abcdefghijkl"
-    hands = Looking(crowd=TOGETHER, gates={"a": asyncio.Event()})
-    stage, model = await a_run(hands, *reads(*names))
-    driving = asyncio.create_task(stage.engine(model=model).advance(RUN))
-    await comes_to(hands, len(names) - 1)
-    assert (sorted(hands.begun), hands.under_way) == (list(names), 1)
-
-    hands.gates["a"].set()
-    assert await driving is Advanced.DONE
-    assert hands.most == TOGETHER
-    assert results(model) == [f"this is {name}" for name in names]
-    facts = [event for event in await stage.facts() if isinstance(event, CallStarted | CallFinished)]
-    assert [event.kind for event in facts[:TOGETHER]] == ["call_started"] * TOGETHER
-    under_way = [sum(1 if isinstance(event, CallStarted) else -1 for event in facts[:place]) for place in range(24)]
-    assert max(under_way) == TOGETHER
-
-
-async def test_once_a_page_has_come_none_begins_that_was_judged_before() -> None:
-    hands = Looking(crowd=TOGETHER, taints={"b"}, gates={"a": asyncio.Event()})
-    stage, model = await a_run(hands, *reads(*"abcdefghijkl"))
-    driving = asyncio.create_task(stage.engine(model=model).advance(RUN))
-    await comes_to(hands, TOGETHER - 1)
-    assert sorted(hands.begun) == list("abcdefgh")
-
-    hands.gates["a"].set()
-    assert await driving is Advanced.DONE
-    judged = [event.call_id for event in await stage.facts() if isinstance(event, CallAdjudicated)]
-    assert judged[12:] == ["1.9", "1.10", "1.11", "1.12"]
-    assert results(model) == [f"this is {name}" for name in "abcdefghijkl"]
 
 
 async def test_the_journal_has_results_as_they_come_and_the_model_has_them_in_its_order() -> None:
@@ -354,52 +218,6 @@ async def test_the_next_worker_looks_again_only_where_it_must(how: str) -> None:
     assert results(model) == [f"this is {name}" for name in "abcd"]
     starts = [event.call_id for event in await stage.facts() if isinstance(event, CallStarted)]
     assert starts == ["1.1", "1.2", "1.3", "1.4", "1.1", "1.4"]
-
-
-async def test_of_many_the_next_worker_looks_again_only_at_those_that_were_under_way() -> None:
-    names, late = "abcdefghijkl", "adjl"
-    hands = Looking(crowd=TOGETHER, gates={name: asyncio.Event() for name in late})
-    stage, model = await a_run(hands, *reads(*names))
-    driving = asyncio.create_task(stage.engine(model=model).advance(RUN))
-    await comes_to(hands, len(names) - len(late))
-    driving.cancel()
-    await asyncio.wait({driving})
-    assert (hands.under_way, sorted(hands.left)) == (0, ["1.1", "1.10", "1.12", "1.4"])
-
-    hands.gates.clear()
-    assert await stage.engine(model=model, worker="two").advance(RUN) is Advanced.DONE
-    assert (sorted(hands.begun[:12]), sorted(hands.begun[12:])) == (list(names), list(late))
-    assert results(model) == [f"this is {name}" for name in names]
-
-
-async def test_of_many_those_that_had_not_begun_are_not_executed_when_the_run_is_stopped() -> None:
-    hands = Looking(crowd=TOGETHER, gates={name: asyncio.Event() for name in "abcdefgh"})
-    stage, model = await a_run(hands, *reads(*"abcdefghijkl"))
-    driving = asyncio.create_task(stage.engine(model=model).advance(RUN))
-    await hands.crowded.wait()
-    stop = StopRequested(at=stage.clock.now(), outcome=Outcome.CANCELLED, reason="enough", by="ann")
-    await stage.journal.append(await stage.journal.load(RUN), stop)
-    stage.bells.asked(RUN)
-
-    assert await driving is Advanced.DONE
-    assert sorted(hands.begun) == list("abcdefgh")
-    assert await stage.statuses() == [*[ResultStatus.UNKNOWN] * 8, *[ResultStatus.CANCELLED] * 4]
-    replay = await Again(stage).played()
-    assert (replay.differs, replay.ended) == (False, Ending.FINISHED), replay.why
-
-
-@pytest.mark.parametrize("page", ["", "b", "k"])
-async def test_a_run_of_more_looks_is_replayed_as_it_was(page: str) -> None:
-    hands = Looking(crowd=TOGETHER, taints={page}, gates={"a": asyncio.Event()})
-    stage, model = await a_run(hands, *reads(*"abcdefghijkl"))
-    driving = asyncio.create_task(stage.engine(model=model).advance(RUN))
-    await comes_to(hands, TOGETHER - 1)
-    hands.gates["a"].set()
-    await driving
-
-    replay = await Again(stage).played()
-    assert (replay.differs, replay.ended) == (False, Ending.FINISHED), replay.why
-    assert [found.verdict_now == found.verdict_then for found in replay.iterations[0].calls] == [True] * 12
 
 
 @pytest.mark.parametrize("how", ["to its end", "stopped", "cut off"])
