@@ -64,14 +64,19 @@ def _found(roots: Roots, ground: Ground, within: str, name: str) -> SkillFile | 
 
 
 def _stray(roots: Roots, ground: Ground, within: str, name: str) -> Stray | None:
-    def lies_in(folder: str) -> list[str]:
-        try:
-            return [printable(one) for one in _names(roots, roots.locate(folder, ground, writes=False))]
-        except ToolError:
-            return []
+    folder = f"{within}/{name}"
 
-    names = lies_in(f"{within}/{name}")
-    return strays(within, printable(name), names, lambda below: FILES[0] in lies_in(f"{within}/{name}/{below}"))
+    def holds_skill(below: str) -> bool:
+        try:
+            return is_there(roots.locate(f"{folder}/{below}/{FILES[0]}", ground, writes=False))
+        except ToolError:
+            return False
+
+    try:
+        names = [printable(one) for one in _names(roots, roots.locate(folder, ground, writes=False))]
+    except ToolError:
+        return None  # Most often it is a file.
+    return strays(within, printable(name), names, holds_skill)
 
 
 def _problem(exc: ToolError, shown: str) -> str:

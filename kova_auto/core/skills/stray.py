@@ -9,7 +9,7 @@ from typing import Final
 
 from kova_auto.core.skills.skill import FILES, MOST_IN_FOLDER, SkillFile
 
-_MOST_BELOW: Final = 64
+_MOST_BELOW: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
