@@ -21,6 +21,7 @@ from kova_auto.core.pin import ModelPin
 from kova_auto.core.ports import Clock, Journal, Views
 from kova_auto.core.state import RunState
 from kova_auto.core.subagents.definition import Subagent
+from kova_auto.core.subagents.reading import INHERITED
 from kova_auto.core.subagents.roster import Layers, Roster, definitions_for
 from kova_auto.core.tool import Scene
 from kova_auto.core.view import RunRow
@@ -69,6 +70,16 @@ class Rosters:
             message = f"this run may dispatch no subagent {name!r}; it may dispatch: {there}"
             raise ToolFailedError(message)
         return found
+
+    async def model(self, said: str, scene: Scene) -> str:
+        """Return the `provider/model` that a run means by what it says: also by a name that the settings explain.
+
+        Empty for that of the run itself.
+        """
+        known = said.strip().lower()
+        if known in INHERITED:
+            return ""
+        return (await self.layers(scene.workspace)).models.get(known, said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +154,7 @@ class Children:
         return state
 
     async def _dispatch(self, task: Task, agent: Subagent, parent: RunState, scene: Scene) -> Dispatch:
-        model = task.model or agent.model
+        model = await self.rosters.model(task.model, scene) if task.model else agent.model
         pins = () if parent.request.scripted or not model else await self._pins(model, parent)
         return Dispatch(
             scene.call_id,

@@ -201,7 +201,12 @@ async def test_a_child_that_has_used_its_replies_is_cut_short_and_reports_what_i
     assert state.finished.outcome is Outcome.DONE
 
 
-async def test_a_model_that_is_none_is_not_dispatched(home: Home) -> None:
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [("nowhere/at-all", "nowhere/at-all"), ("haiku", "openai/small"), ("Haiku", "openai/small"), ("gone", "gone")],
+)
+async def test_a_model_that_is_none_is_not_dispatched(home: Home, said: str, named: str) -> None:
+    home.settings('[agents]\nmodels = { haiku = "openai/small" }\n')
     job = home.job("lead", 'model = "openrouter/some-model"\nagents.allow = ["explorer"]\n', script=None)
     async with home.house() as house:
         tool = house.tooling.toolbox._tools["Task"]
@@ -212,6 +217,9 @@ async def test_a_model_that_is_none_is_not_dispatched(home: Home) -> None:
             )
         )
         scene = scene_of(parent, house.engine._world, CallId("1.1"))
-        with pytest.raises(ToolFailedError, match="the model 'nowhere/at-all' cannot be asked"):
-            await tool._nursery.dispatch(Task("explorer", "look", model="nowhere/at-all"), scene)
+        with pytest.raises(ToolFailedError, match=f"the model '{named}' cannot be asked"):
+            await tool._nursery.dispatch(Task("explorer", "look", model=said), scene)
         assert list(await house.store.views.descendants(RUN)) == []
+
+        await tool._nursery.dispatch(Task("explorer", "look", model="inherit"), scene)
+        assert len(await house.store.views.descendants(RUN)) == 1

@@ -30,7 +30,7 @@ MOST_TURNS: Final = 1_000
 _COUNTING: Final = {canonical(key): key for key in KEYS}
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _OWN_MODEL: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}/\S{1,200}")
-_INHERITED: Final = frozenset({"", "inherit", "default", "auto"})
+INHERITED: Final = frozenset({"", "inherit", "default", "auto"})
 _OPTIONAL_QUOTES: Final = "\"'"
 
 
@@ -192,7 +192,7 @@ class _Reading:
             self._wrong("model", f"wanted provider/model, found {shown(value)}")
             return "", ""
         text = value.strip().strip(_OPTIONAL_QUOTES)
-        if text.lower() in _INHERITED:
+        if text.lower() in INHERITED:
             return "", ""
         if _OWN_MODEL.fullmatch(text):
             return text, ""
