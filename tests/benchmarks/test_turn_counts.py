@@ -21,7 +21,7 @@ from tests.benchmarks.peers.service import Service
 
 WARM, TURNS = 4, 6
 MOST_AWAITED = {True: 4, False: 8}
-"""Of other threads: four transactions where the disk is slow, and four looks at files unless these are on a near one."""
+"""Of other threads: four transactions where the disk is slow, four looks at files unless these are on a near one."""
 MOST_CALLS = {"openai-chat": 3700, "anthropic-messages": 3850, "openai-responses": 3900}
 """A few per cent above what they were; to go on with a coroutine is a call, too."""
 
