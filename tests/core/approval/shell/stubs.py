@@ -57,7 +57,7 @@ def outcomes(commands: Sequence[str], names: Sequence[str] = NAMES) -> list[Outc
         capture_output=True,
         text=True,
         check=True,
-        timeout=30 + len(commands),
+        timeout=120 + len(commands),
     )
     return [Outcome(**outcome) for outcome in json.loads(done.stdout)]
 
