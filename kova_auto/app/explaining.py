@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 from pydantic import JsonValue
 
@@ -39,6 +40,7 @@ from kova_auto.core.value import Value
 from kova_auto.settings.model import Settings
 from kova_auto.tools.toolbox import LocalToolbox
 
+_BY_FULL_NAME: Final = "a server's tool is named mcp__SERVER__TOOL in the place of mcp"
 _RUN, _CALL = RunId("explain"), CallId("1.1")
 
 
@@ -112,7 +114,8 @@ class Explainer:
         found = plain_arguments(spec, text) if spec else {}
         if found is None:
             message = f"wanted a JSON object for {tool}, found {text!r}"
-            raise ConfigError(message, key="ARGS", hint='for example \'{"name": "value"}\'')
+            hint = _BY_FULL_NAME if tool == MCP else 'for example \'{"name": "value"}\''
+            raise ConfigError(message, key="ARGS", hint=hint)
         return found
 
     async def explain(self, tool: str, args: Mapping[str, JsonValue], tainted_by: str = "") -> Explanation:

@@ -18,6 +18,7 @@ from kova_auto.core.ids import CallId
 from kova_auto.core.mcp.names import parsed
 from kova_auto.core.message import ToolCall
 from kova_auto.core.tool_names import MCP
+from kova_auto.core.turning import for_a_person
 from kova_auto.threads import aside
 
 _CALL: Final = CallId("1.1")
@@ -39,7 +40,7 @@ async def refused_beforehand(names: Sequence[str], bench: Bench, policy: Policy,
         verdict = verdicts[0] if verdicts and all(verdicts) else None
         is_known: bool = await aside(partial(is_on_record, servers, bench.job, name, bench.now))
         if verdict and is_known:
-            return _REFUSED.format(tool=name, rule=verdict.rule, reason=verdict.reason)
+            return _REFUSED.format(tool=name, rule=verdict.rule, reason=for_a_person(verdict))
     return ""
 
 

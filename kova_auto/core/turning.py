@@ -50,7 +50,13 @@ def said_turned(job: JobName, found: Iterable[Turned]) -> str:
     return " ".join((*clauses[:_NAMED], *more, _WHAT_NOW.format(job=job)))
 
 
+def for_a_person(verdict: Verdict) -> str:
+    """Return why a call is not allowed, without what a model may do instead: the first sentence of the reason."""
+    first, _, rest = verdict.reason.partition(". ")
+    return f"{first}." if rest else first
+
+
 def _clause(one: Turned) -> str:
     then, now = one.then, one.now
     how = f"then {then.ruling} by {then.rule}, now {now.ruling} by {now.rule}"
-    return _TURNED.format(tool=one.tool, run=one.run_id, how=how, reason=now.reason)
+    return _TURNED.format(tool=one.tool, run=one.run_id, how=how, reason=for_a_person(now))

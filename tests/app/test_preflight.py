@@ -80,6 +80,8 @@ async def test_a_tool_that_is_not_allowed_any_more_blocks_the_run_before_a_model
     said = second.finished.reason
     assert f"mcp__db__echo, which run {first.run_id} was allowed to use" in said
     assert "(then allow by grant.user:mcp__db__echo, now ask by level.workspace-write.outward)" in said
+    assert "You may still" not in said
+    assert "nobody is there to give it. The job says what it said then" in said
     assert "kova-auto run look" in said
     assert "kova-auto jobs resume look" in said
     assert [(pause.job, pause.reason) for pause in pauses] == [("look", said)]

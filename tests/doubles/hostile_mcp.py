@@ -227,6 +227,11 @@ class Server:
         sys.stderr.flush()
         os._exit(3)
 
+    def tools_call_answers_and_dies(self, key: object, params: dict[str, Any]) -> None:
+        subprocess.Popen(["/bin/sleep", "60"])
+        send({"id": key, "result": text("line of text\n" * 400_000)})
+        os._exit(0)
+
     def tools_call_orphans(self, key: object, params: dict[str, Any]) -> None:
         subprocess.Popen(["/bin/sleep", "60"])  # It has our pipes, and keeps them.
         os._exit(4)

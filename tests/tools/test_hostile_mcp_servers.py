@@ -193,6 +193,13 @@ async def test_a_server_that_hears_no_more_is_replaced(tmp_path: Path) -> None:
         assert (await calls(desk)).text == "the last that I heard"
 
 
+async def test_the_last_answer_of_a_server_counts_though_what_it_started_holds_its_pipes(tmp_path: Path) -> None:
+    async with a_desk(tmp_path, server("answers_and_dies")) as desk:
+        found = await calls(desk)
+        assert found.result.status is OK
+        assert [len(blob) for blob in found.output.blobs] == [len("line of text\n") * 400_000]
+
+
 async def test_a_list_that_changes_for_ever_is_asked_for_once_a_call(tmp_path: Path) -> None:
     async with a_desk(tmp_path, server("changes_for_ever")) as desk:
         assert [(await calls(desk)).text for _ in range(3)] == ["echo: hi"] * 3

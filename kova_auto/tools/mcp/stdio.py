@@ -56,6 +56,7 @@ class Stdio:
         self._process: Process | None = None
         self._ended = asyncio.Event()
         self._is_stopping = self._ended_itself = False
+        self._heard = 0
         self.fault = ""
         """What its output was ended for; empty where it was not."""
 
@@ -147,6 +148,7 @@ class Stdio:
         held = bytearray()
         try:
             while chunk := await out.read(_CHUNK):
+                self._heard += 1
                 *lines, rest = chunk.split(b"\n")
                 for line in lines:
                     await self._take(bytes(held) + line, inward)
@@ -170,8 +172,11 @@ class Stdio:
     async def _death(self, process: Process, inward: Any) -> None:  # noqa: ANN401  # as above
         """Take it for over once its process has ended, though what that has started may hold its pipes open."""
         await process.wait()
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._ended.wait(), _LAST_WORDS_S)
+        heard = -1
+        while heard != self._heard and not self._ended.is_set():
+            heard = self._heard
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ended.wait(), _LAST_WORDS_S)
         self._end(inward)
 
     def _bound(self, line: bytes | bytearray) -> None:
