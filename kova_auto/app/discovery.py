@@ -38,15 +38,26 @@ def local_servers(providers: Mapping[str, Provider]) -> Iterator[Provider]:
 class Discovery:
     """Ask the servers on this machine what they serve; an answer, or that there is none, is kept for a while."""
 
-    def __init__(self, providers: Mapping[str, Provider], clock: SteadyClock, ask: Ask = models_at) -> None:
+    def __init__(
+        self,
+        providers: Mapping[str, Provider],
+        clock: SteadyClock,
+        ask: Ask = models_at,
+        *,
+        connect_s: float = CONNECT_S,
+        listed_s: float = LISTED_S,
+    ) -> None:
         """Take the configured providers; nobody is asked before it is needed.
 
         Args:
             providers: By name.
             clock: Tells how old an answer is.
             ask: Returns what a provider serves; raises ModelError or ConfigError.
+            connect_s: For a server to be there.
+            listed_s: For it to have answered.
         """
         self._providers, self._clock, self._ask = providers, clock, ask
+        self._connect_s, self._listed_s = connect_s, listed_s
         self._asking = asyncio.Lock()
         self._kept_until: float | None = None
         self._found: Pin | None = None
@@ -67,20 +78,20 @@ class Discovery:
 
     async def _served(self, provider: Provider) -> Pin | None:
         try:
-            async with asyncio.timeout(LISTED_S):
-                models = await self._ask(provider) if await _listens(provider) else ()
+            async with asyncio.timeout(self._listed_s):
+                models = await self._ask(provider) if await _listens(provider, self._connect_s) else ()
         except (TimeoutError, ModelError, ConfigError):
             return None
         talks = (model for model in models if "embed" not in model.lower())
         return next((Pin(provider.name, model) for model in talks), None)
 
 
-async def _listens(provider: Provider) -> bool:
+async def _listens(provider: Provider, within_s: float) -> bool:
     """Say whether anybody is there at all: to ask costs nothing then, not even the import of what asks."""
     place = urlsplit(provider.base_url)
     port = place.port or (443 if place.scheme == "https" else 80)
     try:
-        async with asyncio.timeout(CONNECT_S):
+        async with asyncio.timeout(within_s):
             _, writer = await asyncio.open_connection(place.hostname, port)
     except (TimeoutError, OSError):
         return False

@@ -66,7 +66,7 @@ def test_a_provider_whose_secret_cannot_be_had_is_no_server_and_hides_none(tmp_p
 async def test_the_first_server_that_lists_a_model_is_taken() -> None:
     async with serving(lists()) as empty, serving(lists("text-embed-3", "smol")) as good, serving(lists("big")) as late:
         known = only(at_port("a", empty.port), at_port("b", good.port), at_port("c", late.port))
-        discovery = Discovery(known, HandClock())
+        discovery = Discovery(known, HandClock(), connect_s=60, listed_s=60)
 
         assert await discovery() == Pin("b", "smol")
         assert await discovery.everyone() == [Pin("b", "smol"), Pin("c", "big")]
@@ -84,7 +84,14 @@ async def test_the_first_server_that_lists_a_model_is_taken() -> None:
 )
 async def test_what_does_not_list_models_is_none(answer: Answer) -> None:
     async with serving(answer) as server:
-        assert await Discovery(only(at_port("a", server.port)), HandClock())() is None
+        assert await Discovery(only(at_port("a", server.port)), HandClock(), connect_s=60, listed_s=60)() is None
+
+
+async def test_a_server_that_says_nothing_is_not_waited_for() -> None:
+    async with serving(Answer((Act.NO_ANSWER,))) as silent, asyncio.timeout(60):
+        known = only(at_port("a", silent.port))
+
+        assert await Discovery(known, HandClock(), connect_s=60, listed_s=0.2)() is None
 
 
 async def test_nobody_listens() -> None:
@@ -113,7 +120,7 @@ def _fails() -> tuple[str, ...]:
 async def test_an_answer_is_kept_for_a_minute_and_so_is_that_there_is_none() -> None:
     clock, asked = HandClock(), Asked(lambda: ("one",), _fails, lambda: ("two",))
     async with serving(lists()) as server:
-        discovery = Discovery(only(at_port("a", server.port)), clock, asked)
+        discovery = Discovery(only(at_port("a", server.port)), clock, asked, connect_s=60, listed_s=60)
         found = list(await asyncio.gather(discovery(), discovery()))
         for seconds in (KEPT_S - 1, 1, KEPT_S - 1, 1):
             clock.later(seconds)
