@@ -97,3 +97,35 @@ async def test_calls_that_were_under_way_are_settled_one_by_one(zygote: Zygote, 
         state = await _lives(zygote, place, [kill_at])
         assert (state.finished and state.finished.outcome) == "done"
         check(place)
+
+
+MANY = 11
+
+
+class ManyLooks(Place):
+    """Hold a job that looks at more than is looked at at the same time."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        calls = [f'{{ tool = "read", args = {{ file_path = "{number}.txt" }} }},' for number in range(MANY)]
+        script = "\n".join(["[[turns]]", "calls = [", *calls, "]", "[[turns]]", 'text = "Done."'])
+        (self.base / "jobs" / "six.script.toml").write_text(script)
+        for number in range(MANY):
+            (self.base / "work" / f"{number}.txt").write_text("one\n")
+
+
+@pytest.mark.slow
+async def test_of_many_calls_none_is_executed_again_whose_result_was_on_record(zygote: Zygote, tmp_path: Path) -> None:
+    calm = ManyLooks(tmp_path / "calm")
+    await _lives(zygote, calm, [])
+    points = [line.split(" ", 1) for line in calm.points()]
+    for kill_at in [int(number) for number, name in points if any(word in name for word in AROUND)][::3]:
+        place = ManyLooks(tmp_path / f"point-{kill_at}")
+        state = await _lives(zygote, place, [kill_at])
+        assert (state.finished and state.finished.outcome) == "done"
+        events, seen = place.events(), place.witnessed()
+        finished = Counter(event.call_id for event in events if isinstance(event, CallFinished))
+        assert finished == Counter({CallId(f"1.{index}"): 1 for index in range(1, MANY + 1)})
+        assert all(1 <= seen[f"{key} read"] <= 2 for key in finished)
+        assert all(seen[f"{key} read"] == 1 for key in before_death(events))
+        assert {known.result.status for known in state.calls.values() if known.result} == {ResultStatus.OK}
