@@ -108,7 +108,7 @@ def show(
 def check(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FILE|FOLDER]...", help="Files, folders or plugins.", show_default=False),
+        typer.Argument(metavar="FILE|FOLDER", help="Files, folders or plugins.", show_default=False),
     ] = None,
     *,
     workspace: WorkspaceOption = None,

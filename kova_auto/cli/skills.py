@@ -109,7 +109,7 @@ def show(
 def check(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[PATH]...", help="Skills, folders of them, plugins; else all.", show_default=False),
+        typer.Argument(metavar="PATH", help="Skills, folders of them, plugins; else all.", show_default=False),
     ] = None,
     *,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings count as well.")] = False,
