@@ -18,6 +18,7 @@ from kova_auto.core.event import (
     ContextAssembled,
     ContextCompacted,
     Event,
+    FamilyCounted,
     ModelCallFailed,
     ModelCallStarted,
     ModelReplied,
@@ -79,6 +80,7 @@ class Recording:
         took_s: Running time of each call that has its result, the judging included; of those that were executed at the
             same time, what each took longer than the one that ended before it.
         checks: What the checks of answers came to, by iteration.
+        counts: What the rest of the family had used, by the iteration that was to come.
     """
 
     begun: RunState
@@ -87,6 +89,7 @@ class Recording:
     foldings: tuple[Folding, ...] = ()
     took_s: Mapping[CallId, float] = field(default_factory=dict)
     checks: Mapping[int, ChecksFinished] = field(default_factory=dict)
+    counts: Mapping[int, FamilyCounted] = field(default_factory=dict)
 
     @property
     def replies(self) -> tuple[ModelReplied, ...]:
@@ -139,7 +142,7 @@ def _ended(recording: Recording, after: RunRetried, outcome: Outcome) -> Recordi
 
 def _recorded(begun: RunState, events: Sequence[Event]) -> Recording:
     state, lines, foldings = begun, list[Line](), list[Folding]()
-    took, checks = dict[CallId, float](), dict[int, ChecksFinished]()
+    took, checks, counts = dict[CallId, float](), dict[int, ChecksFinished](), dict[int, FamilyCounted]()
     mark_s = asked_s = 0.0
     for event in events:
         asked, summing = state.calling, state.compacting
@@ -159,10 +162,13 @@ def _recorded(begun: RunState, events: Sequence[Event]) -> Recording:
                 took[event.call_id] = state.ran_s - mark_s
             case ChecksFinished():
                 checks[event.iteration] = event
+            case FamilyCounted():
+                counts[state.iteration + 1] = event
+                continue
             case _:
                 continue
         mark_s = state.ran_s
-    return Recording(begun, state, tuple(lines), tuple(foldings), took, checks)
+    return Recording(begun, state, tuple(lines), tuple(foldings), took, checks, counts)
 
 
 @dataclass(frozen=True, slots=True)

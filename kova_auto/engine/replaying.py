@@ -279,7 +279,8 @@ class Replaying:
         now, recorded = self._clock.now(), self._recording.state
         match step:
             case CountFamily():
-                known = recorded.family or FamilyCounted(at=now, tokens=0, cost_usd=0.0, members=1)
+                known = self._recording.counts.get(self._state.iteration + 1, recorded.family)
+                known = known or FamilyCounted(at=now, tokens=0, cost_usd=0.0, members=1)
                 self._apply(known.model_copy(update={"at": now}))
             case StopChildren():
                 self._apply(ChildrenStopped(at=now, call_ids=step.call_ids, reason=step.reason))

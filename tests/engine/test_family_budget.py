@@ -9,14 +9,19 @@ from random import Random
 
 import pytest
 
-from kova_auto.core.event import ModelCallStarted
+from kova_auto.core.errors import ModelUnavailableError
+from kova_auto.core.event import FamilyCounted, ModelCallStarted
 from kova_auto.core.ids import RunId
 from kova_auto.core.job import Outcome
 from kova_auto.core.message import ModelChunk, ModelReply, ModelRequest, ReplyDone, Usage
+from kova_auto.core.ports import Journal
+from kova_auto.core.recording import recording_of
 from kova_auto.core.stop_reason import StopReason
-from tests.doubles.model import call
+from tests.doubles.model import call, says
+from tests.engine.replays import Again
 from tests.engine.worlds import Stage
-from tests.ports.families import PARENT, a_parent
+from tests.ports.families import PARENT, a_parent, answers, asking, write
+from tests.support import at
 
 INPUT, MOST = 700, 3_000
 
@@ -87,6 +92,48 @@ async def test_a_member_with_a_large_context_goes_on_while_the_others_need_littl
     assert state.finished
     assert state.finished.outcome is Outcome.BUDGET_EXCEEDED
     assert model.asked == 4  # A fifth would need more than the fifth part of the ceiling that is left then.
+
+
+@dataclass
+class Meanwhile:
+    """Answer once the sibling of whoever asks has begun a call that may take most of what there is; fail before."""
+
+    journal: Journal
+    sibling: RunId
+    fails: bool = False
+    asked: int = 0
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelChunk, None]:
+        del request
+        self.asked += 1
+        if self.asked == 1:
+            counted = FamilyCounted(at=at("06:00:04"), tokens=20, cost_usd=0.0, members=3)
+            large = asking(2, "06:00:04").model_copy(update={"max_output_tokens": 9_600})
+            await write(self.journal, await answers(self.journal, self.sibling), counted, large)
+            if self.fails:
+                msg = "busy"
+                raise ModelUnavailableError(msg)
+        yield ReplyDone(reply=says("On.", call("look", path=f"{self.asked}")))
+
+
+async def two_of_a_family(*, fails: bool = False) -> tuple[Stage, RunId, Meanwhile]:
+    """Have one of two children ask, while the other sets most of the ceiling aside."""
+    stage = Stage()
+    parent = await a_parent(stage.journal, 2, limits={"tokens": 10_000})
+    first, second = (child.run_id for child in parent.children.values())
+    model = Meanwhile(stage.journal, second, fails)
+    await stage.engine(model=model).advance(first)
+    return stage, first, model
+
+
+async def test_a_member_that_was_refused_is_refused_at_the_same_place_when_it_is_replayed() -> None:
+    stage, first, model = await two_of_a_family()
+    facts = [fact for _, fact in await stage.journal.events(first)]
+    replay = await Again(stage).of(recording_of(facts))
+
+    assert model.asked == 1
+    assert (replay.outcome_then, replay.outcome_now) == (Outcome.BUDGET_EXCEEDED, Outcome.BUDGET_EXCEEDED)
+    assert (len(replay.iterations), replay.unreached, replay.differs) == (1, 0, False)
 
 
 async def test_a_family_is_told_to_come_to_an_end_when_most_is_used() -> None:
