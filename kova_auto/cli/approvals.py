@@ -57,7 +57,14 @@ _THEN = """
 With a live service the run goes on there; else this command sees it through, as run does, with the same exit codes.
 """
 
-RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run, or last.", show_default=False)]
+RunArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN",
+        help="Id of a run, the beginning of one, or last; RUN~CALL is a subagent of it.",
+        show_default=False,
+    ),
+]
 CallArgument = Annotated[str, typer.Argument(metavar="CALL", help="Id of the call, as 2.1.", show_default=False)]
 ReasonOption = Annotated[str, typer.Option("--reason", help="For the record, and for the model.", show_default=False)]
 

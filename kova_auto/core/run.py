@@ -199,6 +199,7 @@ def _acquired(state: RunState, event: RunAcquired) -> RunState:
         calling=None,
         compacting=None,
         checking=None,
+        counted_seq=0,
         started_at=started,
         deaths=deaths,
         taken_s=state.ran_s,

@@ -74,6 +74,7 @@ def _failed(state: RunState, event: ModelCallFailed) -> RunState:
     return replace(
         spent,
         calling=None,
+        counted_seq=0,  # By the time that it is asked again, others may have used what was left.
         failure=event,
         failures=state.failures + 1,
         failed={**state.failed, busy: state.failed.get(busy, 0) + 1},

@@ -60,7 +60,8 @@ def _unsummed(state: RunState, event: CompactionFailed) -> RunState:
         raise refused(state, event, "no summary is being asked for")
     after = with_spent(state, event, event.usage, state.compacting.model) if event.usage else state
     wordings = newest(state.wordings, state.compacting.model, event.sent)
-    return replace(after, compacting=None, unsummed=(*state.unsummed, event), wordings=wordings)
+    unsummed = (*state.unsummed, event)
+    return replace(after, compacting=None, counted_seq=0, unsummed=unsummed, wordings=wordings)
 
 
 def _compacted(state: RunState, event: ContextCompacted) -> RunState:

@@ -122,7 +122,7 @@ class RunState(NamedTuple):
         awaited: Who has that workspace instead, while this run waits for it.
         children: Runs that it dispatched, by the call that did, oldest first.
         family: What the other runs of its family have used, as it was last counted.
-        counted_seq: Position of the fact that says so.
+        counted_seq: Position of the fact that says so; 0 where that is to be counted again.
         settled: What became of what it left in a copy or a worktree, once somebody has decided.
     """
 

@@ -136,6 +136,16 @@ async def test_a_member_that_was_refused_is_refused_at_the_same_place_when_it_is
     assert (len(replay.iterations), replay.unreached, replay.differs) == (1, 0, False)
 
 
+async def test_whoever_asks_again_after_a_failure_counts_again() -> None:
+    stage, first, model = await two_of_a_family(fails=True)
+    stage.clock.later(60)
+    await stage.engine(model=model).advance(first)
+    state = await stage.journal.load(first)
+
+    assert state.finished
+    assert (state.finished.outcome, model.asked) == (Outcome.BUDGET_EXCEEDED, 1)
+
+
 async def test_a_family_is_told_to_come_to_an_end_when_most_is_used() -> None:
     stage, model = Stage(), Greedy(Random(1))
     parent = await a_parent(stage.journal, 2, limits={"tokens": 60_000, "iterations": 1_000})
