@@ -129,7 +129,7 @@ def show(
 @app.command("retry", help=_RETRY)
 def retry(
     delivery: Annotated[
-        str | None, typer.Argument(metavar="[DELIVERY]", help="Id of a delivery.", show_default=False)
+        str | None, typer.Argument(metavar="DELIVERY", help="Id of a delivery.", show_default=False)
     ] = None,
     *,
     all_dead: Annotated[bool, typer.Option("--all-dead", help="All that were given up.")] = False,

@@ -66,7 +66,7 @@ RequestArgument = Annotated[
 
 @app.command("list", help=_LIST)
 def list_hooks(
-    job: Annotated[str | None, typer.Argument(metavar="[JOB]", help="Only this job's.", show_default=False)] = None,
+    job: Annotated[str | None, typer.Argument(metavar="JOB", help="Only this job's.", show_default=False)] = None,
     *,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many.")] = 50,
     config: ConfigOption = None,

@@ -89,7 +89,7 @@ def check(
     context: typer.Context,
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[SERVER]...", help="As mcp list has them; else all.", show_default=False),
+        typer.Argument(metavar="SERVER", help="As mcp list has them; else all.", show_default=False),
     ] = None,
     *,
     connect: Annotated[bool, typer.Option("--connect", help="Start or reach each, and ask for its tools.")] = False,

@@ -197,7 +197,7 @@ def edit(
     context: typer.Context,
     name: NameArgument = MAIN_NOTE,
     source: Annotated[
-        str | None, typer.Argument(metavar="[-]", help="Take it from standard input.", show_default=False)
+        str | None, typer.Argument(metavar="-", help="Take it from standard input.", show_default=False)
     ] = None,
     *,
     workspace: WorkspaceOption = None,
