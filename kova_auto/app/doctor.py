@@ -12,6 +12,7 @@ from kova_auto.app.agent_findings import of_agent_skills, of_agents
 from kova_auto.app.agents import agents_of
 from kova_auto.app.cadence_findings import of_cadence
 from kova_auto.app.discovery import Discovery, nobody
+from kova_auto.app.explaining import explaining
 from kova_auto.app.finding import Finding, Mark
 from kova_auto.app.house_findings import of_data, of_secret, of_settings
 from kova_auto.app.inbound_findings import of_inbound
@@ -75,6 +76,7 @@ async def _examined(
     broken += await of_cadence(settings, environ, jobs, now)
     said = await asyncio.to_thread(_of_files, settings, environ, jobs)
     said += await asyncio.to_thread(_of_servers, settings, environ, vault, jobs, now)
+    said += await _of_needs(settings, environ, jobs, now)
     for finding in (*broken, *of_unconfined(jobs), *said):
         yield finding
     for job in jobs:
@@ -120,6 +122,16 @@ def _of_servers(
 ) -> list[Finding]:
     plugins = agents_of(settings, environ).plugins
     return list(of_mcp(servers_of(places_of(settings, environ), environ, vault, plugins), jobs, now))
+
+
+async def _of_needs(settings: Settings, environ: Mapping[str, str], jobs: list[Job], now: datetime) -> list[Finding]:
+    """Return which jobs would be refused what they cannot do without."""
+    found: list[Finding] = []
+    for job in jobs:
+        if job.limits.required_tools:
+            async with explaining(settings, environ, job, now) as explainer:
+                found += [Finding("job", job.name, Mark.FAIL, reason)] if (reason := await explainer.needs()) else []
+    return found
 
 
 def _jobs(settings: Settings) -> tuple[list[Job], list[Finding]]:

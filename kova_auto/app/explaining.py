@@ -13,6 +13,8 @@ from typing import Final
 from pydantic import JsonValue
 
 from kova_auto.app.agents import agents_of
+from kova_auto.app.mcp import McpServers
+from kova_auto.app.needed import refused_beforehand
 from kova_auto.app.permissions import permissions_of
 from kova_auto.app.places import places_of
 from kova_auto.app.rejudging import Bench
@@ -82,6 +84,7 @@ class Explainer:
         policy: Which a run that began now would be under.
         user: What the user's own permission file allows.
         remembered: What this machine allowed for the job's workspace.
+        servers: Knows the servers that lend runs tools.
         skills: That such a run may load; what one that is loaded narrows is not known here.
     """
 
@@ -93,6 +96,7 @@ class Explainer:
     home: str
     now: datetime
     rosters: Rosters
+    servers: McpServers
     skills: tuple[OfferedSkill, ...] = ()
 
     async def agents(self) -> tuple[str, ...]:
@@ -136,6 +140,10 @@ class Explainer:
                 alike = (spec.name, told.verdict.rule, *((path.zone, path.writes) for path in told.paths))
                 found.setdefault(alike, Specimen(tool=spec.name, shown=shown, arguments=args, explanation=told))
         return tuple(found.values())
+
+    async def needs(self) -> str:
+        """Return which tool the job cannot do without and would be refused; empty where that shows of none."""
+        return await refused_beforehand(self.job.limits.required_tools, self._bench, self.policy, self.servers)
 
     async def rejudged(self, events: Sequence[Event]) -> tuple[int, tuple[Rejudged, ...]]:
         """Judge the calls of a recorded run as a run of the job as it is today would; return how many there are.
@@ -199,7 +207,8 @@ async def explaining(
         policy = policy_of(job, level, user=standing.user, remembered=standing.remembered)
         offers = await asyncio.to_thread(_offers, settings, environ, job)
         user, remembered = standing.user, standing.remembered
-        yield Explainer(tooling.toolbox, job, policy, user, remembered, str(places.home), now, rosters, offers)
+        home, servers = str(places.home), tooling.servers
+        yield Explainer(tooling.toolbox, job, policy, user, remembered, home, now, rosters, servers, offers)
     finally:
         await tooling.close()
 

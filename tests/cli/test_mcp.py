@@ -191,3 +191,15 @@ def test_a_file_that_cannot_be_read_fails_the_check(desk: Desk) -> None:
 def test_a_server_on_this_machine_that_may_not_be_is_said_to_need_a_word(desk: Desk) -> None:
     configure(desk.home.path, db={"url": "http://localhost:${PORT:-8080}/mcp"})
     assert "write allow_private: true" in desk.here("check").stdout
+
+
+def test_doctor_names_a_job_that_would_be_refused_what_it_needs(desk: Desk) -> None:
+    configure(desk.home.path, db=runs("stubborn"))
+    needs = 'mcp.servers = ["db"]\nlimits.required_tools = ["mcp__db__echo"]\n'
+    job = f'prompt = "Look."\nworkspace = "{desk.workspace}"\n{needs}'
+    desk.home.job("nightly", job)
+    desk.home.job("other", f'{job}permissions.allow_mcp_tools = ["mcp__db__echo"]\n')
+    done = desk.run("doctor", "--offline", "--json")
+    said = {(one["name"], one["text"]) for one in json.loads(done.stdout) if "required_tools" in one["text"]}
+    assert [name for name, _ in said] == ["nightly"]
+    assert "mcp__db__echo would be refused (level.read-only.outward)" in next(iter(said))[1]
