@@ -30,6 +30,7 @@ METADATA = MetaData(
 
 # What is still to be done is little among all that was, and so are the runs that let their jobs rest, or have a
 # workspace to themselves: they have indexes of their own, and a query finds them only where it says the same words.
+# `schema.py` says these to PostgreSQL: to name that here would load all its drivers for every command.
 UNFINISHED = text("execution <> 'finished'")
 UNANSWERED = text("open")
 PAUSING = text("pauses <> ''")
@@ -96,10 +97,10 @@ class RunRecord(Record, table=True):
         Index("ix_run_job_finished_at", "job", "finished_at"),
         Index("ix_run_requested_at", "requested_at"),
         Index("ix_run_finished_at", "finished_at"),
-        Index("ix_run_pausing", "job", sqlite_where=PAUSING, postgresql_where=PAUSING),
-        Index("ix_run_holding", "run_id", sqlite_where=HOLDING, postgresql_where=HOLDING),
-        Index("ix_run_root", "root", sqlite_where=DISPATCHED, postgresql_where=DISPATCHED),
-        Index("ix_run_unfinished", "requested_at", sqlite_where=UNFINISHED, postgresql_where=UNFINISHED),
+        Index("ix_run_pausing", "job", sqlite_where=PAUSING),
+        Index("ix_run_holding", "run_id", sqlite_where=HOLDING),
+        Index("ix_run_root", "root", sqlite_where=DISPATCHED),
+        Index("ix_run_unfinished", "requested_at", sqlite_where=UNFINISHED),
     )
 
     run_id: str = Field(sa_type=Id, primary_key=True)
@@ -152,7 +153,7 @@ class ApprovalRecord(Record, table=True):
     __tablename__ = "approval"
     __table_args__ = (
         Index("ix_approval_requested_at", "requested_at"),
-        Index("ix_approval_open", "requested_at", sqlite_where=UNANSWERED, postgresql_where=UNANSWERED),
+        Index("ix_approval_open", "requested_at", sqlite_where=UNANSWERED),
     )
 
     run_id: str = Field(sa_type=Id, primary_key=True)
@@ -187,7 +188,7 @@ class DeliveryRecord(Record, table=True):
     __table_args__ = (
         Index("ix_delivery_run_id", "run_id"),
         Index("ix_delivery_owed_at", "owed_at"),
-        Index("ix_delivery_owed", "owed_at", sqlite_where=OWED, postgresql_where=OWED),
+        Index("ix_delivery_owed", "owed_at", sqlite_where=OWED),
     )
 
     delivery_id: str = Field(sa_type=Id, primary_key=True)
@@ -238,9 +239,9 @@ class OccurrenceRecord(Record, table=True):
     __tablename__ = "occurrence"
     __table_args__ = (
         Index("ix_occurrence_nominal_at", "nominal_at"),
-        Index("ix_occurrence_pending", "nominal_at", sqlite_where=PENDING, postgresql_where=PENDING),
-        Index("ix_occurrence_expected", "expect_at", sqlite_where=EXPECTED, postgresql_where=EXPECTED),
-        Index("ix_occurrence_overdue", "job", "nominal_at", sqlite_where=OVERDUE, postgresql_where=OVERDUE),
+        Index("ix_occurrence_pending", "nominal_at", sqlite_where=PENDING),
+        Index("ix_occurrence_expected", "expect_at", sqlite_where=EXPECTED),
+        Index("ix_occurrence_overdue", "job", "nominal_at", sqlite_where=OVERDUE),
     )
 
     job: str = Field(sa_type=Id, primary_key=True)
@@ -304,7 +305,7 @@ class BackfillRecord(Record, table=True):
     """Hold a `Backfill`: an instant that is to be filled in afterwards, because somebody asked for it."""
 
     __tablename__ = "backfill"
-    __table_args__ = (Index("ix_backfill_waiting", "asked_at", sqlite_where=WAITING, postgresql_where=WAITING),)
+    __table_args__ = (Index("ix_backfill_waiting", "asked_at", sqlite_where=WAITING),)
 
     job: str = Field(sa_type=Id, primary_key=True)
     nominal_at: datetime = Field(sa_type=Instant, primary_key=True)
@@ -346,7 +347,7 @@ class HookRequestRecord(Record, table=True):
         Index("ix_hook_request_job_digest", "job", "digest"),
         Index("ix_hook_request_hook_id", "hook_id"),
         Index("ix_hook_request_received_at", "received_at"),
-        Index("ix_hook_request_accepted", "received_at", sqlite_where=ACCEPTED, postgresql_where=ACCEPTED),
+        Index("ix_hook_request_accepted", "received_at", sqlite_where=ACCEPTED),
     )
 
     job: str = Field(sa_type=Id, primary_key=True)
