@@ -39,11 +39,19 @@ class PostgresServer:
         """Start the server, and return once it answers."""
         settings = {**_QUICK, "listen_addresses": "''", "unix_socket_directories": str(self._root)}
         options = " ".join(f"-c {name}={value}" for name, value in settings.items())
-        self._run("pg_ctl", "start", self._data, "--wait", f"--log={self._root / 'server.log'}", f"--options={options}")
+        self._run(
+            "pg_ctl",
+            "start",
+            self._data,
+            "--wait",
+            "--timeout=240",
+            f"--log={self._root / 'server.log'}",
+            f"--options={options}",
+        )
 
     def stop(self, mode: str = "fast") -> None:
         """Stop the server; `immediate` is as if its machine had gone."""
-        self._run("pg_ctl", "stop", self._data, "--wait", f"--mode={mode}")
+        self._run("pg_ctl", "stop", self._data, "--wait", "--timeout=240", f"--mode={mode}")
 
     def new_database(self) -> str:
         """Make an empty database and return its URL."""
