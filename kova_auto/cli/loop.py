@@ -12,6 +12,7 @@ from kova_auto.cli.ink import Ink
 from kova_auto.cli.output import DIM, GREEN, RED, YELLOW
 from kova_auto.cli.progress import result_head, spell_child, spell_cost
 from kova_auto.core.approval.levels import Decision, Ruling
+from kova_auto.core.children.reports import without_preamble
 from kova_auto.core.delivery.document import count
 from kova_auto.core.delivery.notice import SCRIPTED
 from kova_auto.core.delivery.text import one_line
@@ -90,7 +91,7 @@ def _interlude(interlude: Interlude, zone: ZoneInfo, ink: Ink) -> str:
 
 def _iteration(iteration: Iteration, zone: ZoneInfo, ink: Ink) -> Iterator[str]:
     yield f"├─ {ink(f'iteration {iteration.number}', bold=True)}{ink(f'  {_size(iteration)}', DIM)}"
-    for text in iteration.asides:
+    for text in map(without_preamble, iteration.asides):
         yield f"│    {ink('told besides', YELLOW)}: {one_line(text, _SENTENCE)}"
     for failure in iteration.failures:
         billed = f", {failure.tokens:,} tokens all the same" if failure.tokens else ""

@@ -13,6 +13,7 @@ from kova_auto.cli.ink import Ink
 from kova_auto.cli.output import DIM, GREEN, RED, YELLOW
 from kova_auto.core.approval.levels import Decision, Ruling
 from kova_auto.core.child import ChildState
+from kova_auto.core.children.reports import without_preamble
 from kova_auto.core.children.waiting import named, running, waits
 from kova_auto.core.delivery.document import count
 from kova_auto.core.delivery.notice import SCRIPTED
@@ -81,7 +82,8 @@ def progress(event: Event, state: RunState, ink: Ink) -> Iterator[str]:
             yield _again(event, ink)
         case ModelCallStarted():
             yield _iteration(event, state, ink)
-            yield from (ink(f"  told besides: {one_line(text, _LONGEST)}", YELLOW) for text in event.asides)
+            shown = map(without_preamble, event.asides)
+            yield from (ink(f"  told besides: {one_line(text, _LONGEST)}", YELLOW) for text in shown)
         case ModelReplied():
             yield from _reply(event, state, ink)
         case ModelCallFailed():

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 from kova_auto.cli.doing import doing
 from kova_auto.cli.ink import Ink
+from kova_auto.cli.loop import loop_lines
 from kova_auto.cli.progress import progress, summary
 from kova_auto.core.approval.levels import Decision, Ruling
+from kova_auto.core.children.reports import reports_of
 from kova_auto.core.event import ContextCompacted, RunAcquired, StopRequested
+from kova_auto.core.ids import CallId
 from kova_auto.core.job import Outcome
+from kova_auto.core.loop.view import loop_view
 from kova_auto.core.pin import ModelPin
 from kova_auto.core.price import FREE
 from kova_auto.core.run import apply
@@ -197,6 +202,19 @@ def test_a_chain_and_a_demonstration_say_what_they_are() -> None:
     assert lines(Story(a_request(pins=pins)))[0] == (
         "run nightly@20261201T060000Z  agent · read-only · house/large → local/small (demo) · in /srv/app"
     )
+
+
+def test_of_reports_that_the_model_is_given_a_person_sees_the_reports() -> None:
+    parent = a_parent()
+    child = its_child(parent)
+    ends(parent, child, answer="It is green.")
+    reports = reports_of(parent.state.children.values())
+    parent.asks()
+    parent.events[-1] = parent.events[-1].model_copy(update={"asides": (reports,), "reports": (CallId("1.1"),)})
+
+    shown = f"told besides: [{child.run_id} explorer: completed] It is green."
+    assert lines(parent, last=1)[-1] == f"  {shown}"
+    assert f"│    {shown}" in list(loop_lines(loop_view([*parent.events]), ZoneInfo("UTC"), Ink()))
 
 
 def test_what_the_model_is_told_between_its_replies_is_shown() -> None:

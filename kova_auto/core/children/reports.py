@@ -100,6 +100,11 @@ def report_of(child: ChildState) -> str:
     return f"{head}{why}\n{text}"
 
 
+def without_preamble(text: str) -> str:
+    """Return what a model was told besides as a person needs it: of reports that were fed in, the reports alone."""
+    return text.removeprefix(_FED)
+
+
 def reports_of(children: Iterable[ChildState]) -> str:
     """Return what the model is told of children that have ended while it did not ask."""
     return _FED + "\n\n".join(map(report_of, children))
