@@ -10,6 +10,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from http import HTTPStatus
 from ipaddress import ip_network
 from typing import Any, Final
 
@@ -51,8 +52,8 @@ class TooLargeError(KovaError):
     """Say that an answer is larger than is read."""
 
 
-class ForbiddenError(KovaError):
-    """Say that a server does not let us in."""
+class RefusedError(KovaError):
+    """Say that a server does not let us in, or is none."""
 
 
 class UnreachableError(KovaError):
@@ -124,9 +125,9 @@ class _Transport(httpx2.AsyncBaseTransport):
             await answer.aclose()
             message = "its answer is compressed, which nobody asked for"
             raise TooLargeError(message)
-        if request.method == "POST" and (refused := _FORBIDDEN.get(answer.status)):
+        if request.method == "POST" and (refused := _refusal(request, answer)):
             await answer.aclose()
-            raise ForbiddenError(refused)
+            raise RefusedError(refused)
         return httpx2.Response(answer.status, headers=answer.headers, stream=_Body(answer, self._most))
 
     async def _farewell(self, sent: httpcore.Request) -> httpx2.Response:
@@ -162,6 +163,19 @@ class _Body(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._answer.aclose()
+
+
+def _refusal(request: httpx2.Request, answer: httpcore.Response) -> str:
+    """Return what a status means that is no answer of the protocol; empty where the library knows what it means."""
+    status = answer.status
+    if status < 400 or status in _FORBIDDEN:
+        return _FORBIDDEN.get(status, "")
+    kind = next((value for name, value in answer.headers if name.lower() == b"content-type"), b"")
+    is_expired = status == HTTPStatus.NOT_FOUND and "mcp-session-id" in request.headers
+    if is_expired or kind.startswith(b"application/json"):
+        return ""
+    phrase = HTTPStatus(status).phrase if status in set(HTTPStatus) else ""
+    return f"it answered {status} {phrase}".strip()
 
 
 @contextmanager

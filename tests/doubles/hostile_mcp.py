@@ -203,6 +203,9 @@ class Server:
         send({"id": key, "result": {"tools": GOOD}})
         note("notifications/tools/list_changed")
 
+    def tools_list_toolless(self, key: object, params: dict[str, Any]) -> None:
+        send({"id": key, "error": {"code": -32601, "message": "Method not found"}})
+
     def tools_list_no_list(self, key: object, params: dict[str, Any]) -> None:
         send({"id": key, "result": {"tools": "none of your business"}})
 

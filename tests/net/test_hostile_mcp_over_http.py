@@ -38,6 +38,21 @@ async def test_a_server_that_wants_to_know_who_asks_says_so_and_nobody_is_asked(
     assert {path.split()[1] for path in paths} == {"/mcp"}
 
 
+@pytest.mark.parametrize(
+    "status", ["404 Not Found", "405 Method Not Allowed", "429 Too Many Requests", "503 Service Unavailable", "599"]
+)
+async def test_an_answer_of_something_else_that_listens_there_is_told_by_its_status(
+    tmp_path: Path, status: str
+) -> None:
+    def answer(_: dict[str, str], __: Message) -> bytes:
+        return http(b"<html>hunter2</html>", "text/html", status=status)
+
+    async with ours(answer) as url:
+        with pytest.raises(ToolFailedError, match=f"it could not be started: it answered {status}"):
+            async with connected(tmp_path, url):
+                pass
+
+
 @pytest.mark.parametrize("status", ["401 Unauthorized", "403 Forbidden"])
 async def test_a_call_that_is_forbidden_says_so(tmp_path: Path, status: str) -> None:
     def answer(_: dict[str, str], message: Message) -> bytes:

@@ -200,6 +200,12 @@ async def test_the_last_answer_of_a_server_counts_though_what_it_started_holds_i
         assert [len(blob) for blob in found.output.blobs] == [len("line of text\n") * 400_000]
 
 
+async def test_a_server_without_tools_has_none(tmp_path: Path) -> None:
+    async with a_desk(tmp_path, server("toolless")) as desk:
+        assert "[0 of 0 tools that were found, 0 in all]" in (await looks(desk)).text
+        assert "has no tool echo; it has no tool at all" in (await calls(desk)).text
+
+
 async def test_a_list_that_changes_for_ever_is_asked_for_once_a_call(tmp_path: Path) -> None:
     async with a_desk(tmp_path, server("changes_for_ever")) as desk:
         assert [(await calls(desk)).text for _ in range(3)] == ["echo: hi"] * 3

@@ -132,7 +132,12 @@ async def tools_of(found: ClientSession) -> list[JsonValue]:
     tools: list[JsonValue] = []
     cursor: str | None = None
     for _ in range(_MOST_PAGES):
-        page = await found.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
+        try:
+            page = await found.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
+        except MCPError as exc:
+            if exc.code == types.METHOD_NOT_FOUND and not tools:
+                return []  # It lends something else.
+            raise
         tools += [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in page.tools]
         if not page.next_cursor or page.next_cursor == cursor or len(tools) > _MOST_TOOLS:
             break
