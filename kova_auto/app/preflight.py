@@ -5,6 +5,7 @@ No server is started for it: what is on record of them is enough, and what is no
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -16,6 +17,7 @@ from kova_auto.app.rejudging import Bench
 from kova_auto.core.approval.explanation import Settled, settled
 from kova_auto.core.approval.levels import Ruling
 from kova_auto.core.approval.policy import Policy
+from kova_auto.core.errors import IllegalEventError, UnknownEventError
 from kova_auto.core.event import Event, Origin, RunRequested
 from kova_auto.core.ids import JobName, RunId
 from kova_auto.core.job import Outcome
@@ -27,6 +29,7 @@ from kova_auto.core.tool_names import MCP
 from kova_auto.core.turning import Turned, said_turned, say_the_same
 from kova_auto.threads import aside
 
+LOG = logging.getLogger(__name__)
 _GOOD: Final = frozenset({Outcome.DONE, Outcome.NOTHING_TO_REPORT})
 _LOOKED_AT, _RUNS = 20, 3
 
@@ -82,10 +85,13 @@ class Preflight:
     async def _turned(self, state: RunState, bench: Bench, policy: Policy) -> str:
         known: set[str] = set()
         found: list[Turned] = []
-        async for earlier, events in self._earlier(state):
-            of_run = await self._of_run(earlier, events, bench, policy, known)
-            found += [one for one in of_run.values() if one]
-            known |= of_run.keys()
+        try:
+            async for earlier, events in self._earlier(state):
+                of_run = await self._of_run(earlier, events, bench, policy, known)
+                found += [one for one in of_run.values() if one]
+                known |= of_run.keys()
+        except (IllegalEventError, UnknownEventError) as exc:
+            LOG.warning("%s: runs before this one cannot be read, and speak against nothing: %s", state.run_id, exc)
         if not found:
             self.let_through[state.job.name] = state.request.policy_hash
         return said_turned(JobName(state.job.name), found)

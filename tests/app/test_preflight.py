@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -12,11 +13,16 @@ from pydantic import JsonValue
 
 from kova_auto.app.driving import drive_one
 from kova_auto.app.house import House
+from kova_auto.app.preflight import Preflight
+from kova_auto.core.errors import UnknownEventError
+from kova_auto.core.event import Event
+from kova_auto.core.ids import RunId
 from kova_auto.core.job import Outcome
-from kova_auto.core.run import RunState
+from kova_auto.core.run import RunState, opened
 from kova_auto.scheduling.jobfiles import load_job
 from tests.app.houses import Home, id_of
 from tests.app.mcp_homes import DB, a_script, configure, echo, rules, runs, texts
+from tests.doubles.journal import MemoryJournal
 from tests.support import at
 
 SEARCH: dict[str, JsonValue] = {"action": "search", "query": "look"}
@@ -213,6 +219,31 @@ async def test_one_call_that_still_passes_keeps_its_tool(home: Home) -> None:
         allows(home)
         after = await timed(house, home, "07:00:00")
     assert came(after) == (Outcome.DONE, 3)
+
+
+class Newer(MemoryJournal):
+    """Hold runs that a newer version has written."""
+
+    async def events(self, run_id: RunId, after: int = 0) -> Sequence[tuple[int, Event]]:
+        message = f"{run_id} holds an event of a kind that is not known here, after {after}"
+        raise UnknownEventError(message)
+
+
+async def test_a_record_that_cannot_be_read_blocks_nothing(home: Home) -> None:
+    allows(home, allowMcpTools=["mcp__db__echo"])
+    configure(home.path, db=runs())
+    path = home.job("look", WRITES + DB, a_script(echo()))
+    async with home.house() as house:
+        await timed(house, home, "06:00:00")
+        allows(home)
+        request = await house.opening.of_occurrence(load_job(path), at("07:00:00"))
+        tooling = house.tooling
+        known, newer = (
+            Preflight(journal, house.store.views, tooling.toolbox, tooling.servers, house.clock)
+            for journal in (house.store.journal, Newer())
+        )
+        assert "mcp__db__echo, which run" in await known.refused(opened(request))
+        assert await newer.refused(opened(request)) == ""
 
 
 ECHO_NEEDED = 'limits.required_tools = ["mcp__db__echo"]\n'
