@@ -162,13 +162,13 @@ async def test_an_empty_list_means_no_skills(home: Home) -> None:
 
 async def test_a_missing_skill_blocks_the_run_before_any_model_is_called(home: Home) -> None:
     a_skill(home.workspace / ".kova/skills", "one")
-    home.job("look", '[context]\nskills = ["one", "gone"]\n')
+    home.job("look", '[context]\nskills = ["one", "lost"]\n')
     async with home.house() as house:
         state = await run(house, home)
 
     assert state.finished
     assert state.finished.outcome is Outcome.BLOCKED
-    assert state.finished.reason == "context.skills: wanted skills that are there, found no gone (there are: one)"
+    assert state.finished.reason == "context.skills: wanted skills that are there, found no lost (there are: one)"
     assert (state.model_calls, state.replies) == (0, ())
 
 
