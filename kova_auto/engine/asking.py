@@ -27,8 +27,9 @@ async def call_model(step: CallModel, state: RunState, senses: Senses) -> Entrie
     now = senses.clock.now()
     aside = asides(state, running_s(state, now))
     texts = tuple(map(senses.redact, aside.texts))  # What several replies said may make a whole that none of them was.
-    images = {key: await senses.journal.blob(key) for key in images_of(conversation(state))}
-    request = request_of(state, step, images, texts)
+    said = conversation(state)
+    images = {key: await senses.journal.blob(key) for key in images_of(said)}
+    request = request_of(state, step, said, images, texts)
     yield Entry(
         ModelCallStarted(
             at=now,

@@ -72,14 +72,19 @@ def images_of(messages: tuple[Message, ...]) -> frozenset[BlobHash]:
 
 
 def request_of(
-    state: RunState, step: CallModel, images: dict[BlobHash, bytes], asides: tuple[str, ...] = ()
+    state: RunState,
+    step: CallModel,
+    said: tuple[Message, ...],
+    images: dict[BlobHash, bytes],
+    asides: tuple[str, ...] = (),
 ) -> ModelRequest:
     """Return the request for the next reply.
 
     Args:
         state: Of the run.
         step: Says who is asked.
-        images: Content of the image blobs that the conversation points to.
+        said: The conversation so far.
+        images: Content of the image blobs that it points to.
         asides: What is told before this reply and stands in no fact yet.
 
     Raises:
@@ -93,7 +98,7 @@ def request_of(
     return ModelRequest(
         model=model,
         system=state.context.system,
-        messages=(*conversation(state), *besides),
+        messages=(*said, *besides),
         tools=state.context.tools,
         max_output_tokens=step.max_output_tokens,
         cache_key=state.job.name,

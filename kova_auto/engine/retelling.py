@@ -21,7 +21,7 @@ from kova_auto.core.run import apply, fold, opened
 from kova_auto.core.state import RunState
 from kova_auto.core.steps import CallModel, Compact
 from kova_auto.core.wording import Sent, Wording, newest
-from kova_auto.engine.conversation import images_of, request_hash, request_of
+from kova_auto.engine.conversation import conversation, images_of, request_hash, request_of
 from kova_auto.engine.folding import summary_request
 
 Announced = ModelCallStarted | CompactionStarted
@@ -104,7 +104,7 @@ def _request(before: RunState, event: Announced) -> ModelRequest:
     if isinstance(event, CompactionStarted):
         return summary_request(before, _summing(event), {})
     step = CallModel(event.iteration, event.model, event.max_output_tokens)
-    return request_of(before, step, {}, event.asides)
+    return request_of(before, step, conversation(before), {}, event.asides)
 
 
 def _summing(event: CompactionStarted) -> Compact:
