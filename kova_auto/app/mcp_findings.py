@@ -20,7 +20,7 @@ _CHECK = "mcp"
 
 def cache_of(servers: McpServers) -> Cache:
     """Return where it is kept which tools servers had."""
-    return Cache(servers.places.work / "mcp")
+    return Cache(servers.places.work / "mcp", servers.vault.redact)
 
 
 def is_on_record(servers: McpServers, job: Job, tool: str, now: datetime) -> bool:

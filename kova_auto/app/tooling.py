@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kova_auto.app.mcp import McpServers, dialled, servers_of
+from kova_auto.app.mcp_findings import cache_of
 from kova_auto.app.memory import roots_of, shelf_of
 from kova_auto.app.neighbours import Neighbours
 from kova_auto.app.places import HousePlaces
@@ -34,7 +35,6 @@ from kova_auto.tools.glob import GlobTool
 from kova_auto.tools.goal import BlockedTool, CompleteTool, ProposeCriteriaTool
 from kova_auto.tools.grep import GrepTool
 from kova_auto.tools.ignore import Lister
-from kova_auto.tools.mcp.cache import Cache
 from kova_auto.tools.mcp.pool import Pool
 from kova_auto.tools.mcp.tool import McpTool
 from kova_auto.tools.memory.read import MemoryReadTool
@@ -172,7 +172,7 @@ def tooling_of(
     sandbox = sandbox_of(places)
     commands, roots = Commands(sandbox, _host(places, environ, vault)), roots_of(places)
     servers = servers_of(places, environ, vault, plugins)
-    pool = Pool(servers.launch, commands.dirs, Cache(places.work / "mcp"), dialled)
+    pool = Pool(servers.launch, commands.dirs, cache_of(servers), dialled)
     shelf = shelf_of(places, roots)
     lister = Lister(roots, shutil.which("git"))
     tools: tuple[Tool, ...] = (

@@ -173,6 +173,17 @@ async def test_a_secret_reaches_the_server_and_nothing_else(home: Home) -> None:
     assert any(isinstance(event, CallFinished) for _, event in events)
 
 
+async def test_a_secret_that_a_server_tells_with_its_tools_is_on_no_disk(home: Home) -> None:
+    configure(home.path, db=runs("leaks", env={"TOKEN": {"env": "DB_TOKEN"}}))
+    house_of = Home(home.path, {"DB_TOKEN": "s3cr3t-t0k3n-of-the-db"})
+    async with house_of.house() as house:
+        state = await ran(home, house, FULL + DB, a_script({"action": "describe", "server": "db", "tool": "echo"}))
+    assert "For [redacted:" in texts(state)[0]
+    told = [path.read_bytes() for path in home.path.rglob("*") if path.is_file()]
+    assert [text for text in told if b"s3cr3t" in text] == []
+    assert any(b"For [redacted:" in text for text in told)
+
+
 @pytest.mark.parametrize("layer", ["user", "workspace"])
 async def test_a_reference_in_a_file_of_others_names_only_what_the_job_gives(home: Home, layer: str) -> None:
     folder = home.path if layer == "user" else home.workspace

@@ -94,7 +94,7 @@ async def a_desk(
     def dirs(run_id: RunId) -> RunDirs:
         return RunDirs(path / "cache", run_id)
 
-    pool = Pool(launch, dirs, Cache(path / "tools"), no_dialler, limits)
+    pool = Pool(launch, dirs, Cache(path / "tools", str), no_dialler, limits)
     tool = McpTool(lambda _: Chosen(servers), pool, _redact)
     toolbox = LocalToolbox((tool,), redact=_redact, holds_secret=bool)
     try:

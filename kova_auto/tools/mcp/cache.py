@@ -6,6 +6,7 @@ What is read back is what a server said, no more to be believed than before; wha
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,9 +33,11 @@ class Cache:
 
     Attributes:
         folder: Of the service's own, below what no command sees.
+        redact: Takes secrets out of text: a server that was given one may repeat it in what it says of its tools.
     """
 
     folder: Path
+    redact: Callable[[str], str]
 
     def known(self, server: Server, now: datetime, seconds: float) -> Listing | None:
         """Return what a server of this very configuration told in the last so many seconds; None where it did not."""
@@ -51,7 +54,7 @@ class Cache:
         temporary = path.with_suffix(f".{os.getpid()}")
         with suppress(OSError):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            temporary.write_text(kept.model_dump_json(), encoding="utf-8", errors="replace")
+            temporary.write_text(self.redact(kept.model_dump_json()), encoding="utf-8", errors="replace")
             temporary.replace(path)
 
     def _path(self, server: Server) -> Path:
