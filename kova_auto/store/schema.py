@@ -11,7 +11,7 @@ from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, Strin
 from kova_auto.core.errors import JournalError
 from kova_auto.store.tables import METADATA
 
-REVISION = "0011"
+REVISION = "0012"
 """The newest migration; `migrations/versions` ends with it."""
 
 VERSION_TABLE = "schema_version"

@@ -214,7 +214,7 @@ class UsageRecord(Record, table=True):
     """Hold a `UsageRow`."""
 
     __tablename__ = "usage"
-    __table_args__ = (Index("ix_usage_job_at", "job", "at"), Index("ix_usage_at", "at"))
+    __table_args__ = (Index("ix_usage_job_at", "job", "at", "cost_usd"), Index("ix_usage_at", "at"))
 
     run_id: str = Field(sa_type=Id, primary_key=True)
     seq: int = Field(sa_type=BigInteger, primary_key=True)
