@@ -12,6 +12,7 @@ from kova_auto.app.post import Post
 from kova_auto.app.vault import Vault
 from kova_auto.engine.bells import Bells
 from kova_auto.settings.model import Settings
+from kova_auto.store.sqlite import Synchronous
 from kova_auto.store.store import Store, open_store
 
 
@@ -33,7 +34,9 @@ async def open_archive(settings: Settings, environ: Mapping[str, str]) -> Archiv
     Raises:
         KovaError: The database cannot be used.
     """
-    store = await asyncio.to_thread(open_store, database_of(settings, environ), create=True)
+    store = await asyncio.to_thread(
+        open_store, database_of(settings, environ), create=True, synchronous=Synchronous(settings.sqlite_synchronous)
+    )
     post = Post(store.journal, store.views, store.alerts, store.healths)
     return Archive(store, LocalAnswers(store.journal, store.views, store.ledger, Bells(), store.hooks, post))
 

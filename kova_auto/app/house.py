@@ -59,6 +59,7 @@ from kova_auto.net.notifier import AppriseNotifier
 from kova_auto.scheduling.book import JobBook
 from kova_auto.scheduling.jobfiles import load_job
 from kova_auto.settings.model import Settings
+from kova_auto.store.sqlite import Synchronous
 from kova_auto.store.store import Store, open_store
 from kova_auto.tools.isolation.applying import Held
 
@@ -114,7 +115,11 @@ async def build(settings: Settings, environ: Mapping[str, str], *, clock: Steady
 async def _opened(settings: Settings, environ: Mapping[str, str], vault: Vault) -> Store:
     """Open the database; whoever gives up meanwhile leaves nothing open."""
     place = database_of(settings, environ)
-    opening = asyncio.create_task(asyncio.to_thread(open_store, place, create=True, guard=vault.guard))
+    opening = asyncio.create_task(
+        asyncio.to_thread(
+            open_store, place, create=True, guard=vault.guard, synchronous=Synchronous(settings.sqlite_synchronous)
+        )
+    )
     try:
         return await asyncio.shield(opening)
     except asyncio.CancelledError:

@@ -132,12 +132,15 @@ class SettingsFile(Value):
 
     Attributes:
         alerts: Endpoints that are told of the trouble of any other, whichever job it comes from.
+        sqlite_synchronous: `full` waits at every commit until the disk has it; with `normal` a machine that loses its
+            power may forget the last ones.
         discover: `auto` looks for a server of models on this machine, where no provider is configured for it.
     """
 
     jobs_dir: Path = Path("jobs")
     data_dir: Path | None = None
     database: Literal["sqlite"] | SecretRef = "sqlite"
+    sqlite_synchronous: Literal["full", "normal"] = "full"
     timezone: str = "UTC"
     max_concurrent_runs: StrictInt = Field(default=4, ge=1, le=1000)
     catch_up_per_start: StrictInt = Field(default=5, ge=1, le=1000)

@@ -7,6 +7,7 @@ import os
 import sqlite3
 from collections import deque
 from contextlib import ExitStack
+from enum import StrEnum, auto
 from functools import partial
 from pathlib import Path
 
@@ -29,6 +30,17 @@ LOG_PAGES = 4000
 logger = logging.getLogger(__name__)
 
 
+class Synchronous(StrEnum):
+    """Say what a commit waits for, in SQLite's own words.
+
+    `FULL` waits for the disk. `NORMAL` does not, where the log is ahead: a process that is killed loses nothing, a
+    machine that loses its power may lose the last commits, and never one without those behind it.
+    """
+
+    FULL = auto()
+    NORMAL = auto()
+
+
 class SqliteDatabase:
     """Have one SQLite file to oneself.
 
@@ -36,13 +48,16 @@ class SqliteDatabase:
     up to 3.51.2 risks (one connection checkpoints while another commits) cannot happen.
     """
 
-    def __init__(self, path: Path, *, create: bool, patience_s: float = 30) -> None:
+    def __init__(
+        self, path: Path, *, create: bool, patience_s: float = 30, synchronous: Synchronous = Synchronous.FULL
+    ) -> None:
         """Open the file and bring its tables up to date.
 
         Args:
             path: The file.
             create: Make it, and its directory, where it is not there.
             patience_s: How long to wait for another process's lock.
+            synchronous: What a commit waits for.
 
         Raises:
             JournalError: It is not there, damaged, not writable, of a newer version, or no journal.
@@ -50,7 +65,8 @@ class SqliteDatabase:
         self.place = str(path)
         _prepare_file(path, create=create)
         with DatabaseErrors(self.place):
-            driver = _connect(path, patience_s, f"wal_autocheckpoint = {LOG_PAGES}")
+            pragmas = (f"synchronous = {synchronous}", f"wal_autocheckpoint = {LOG_PAGES}")
+            driver = _connect(path, patience_s, *pragmas)
             self._writing = create_engine("sqlite://", poolclass=StaticPool, creator=lambda: driver)
             connection = self._writing.connect()
             try:
@@ -141,7 +157,7 @@ def _connect(path: Path, patience_s: float, *pragmas: str) -> sqlite3.Connection
     with ExitStack() as unusable:
         driver = sqlite3.connect(path, timeout=patience_s, isolation_level=None, check_same_thread=False)
         unusable.callback(driver.close)
-        for pragma in ("synchronous = FULL", "foreign_keys = ON", f"journal_size_limit = {LOG_LIMIT_BYTES}", *pragmas):
+        for pragma in ("foreign_keys = ON", f"journal_size_limit = {LOG_LIMIT_BYTES}", *pragmas):
             driver.execute(f"PRAGMA {pragma}")
         unusable.pop_all()
     return driver

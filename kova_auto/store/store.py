@@ -18,7 +18,7 @@ from kova_auto.store.hooks import SqlHooks
 from kova_auto.store.journal import Guard, SqlJournal
 from kova_auto.store.ledger import SqlLedger
 from kova_auto.store.postgres import PostgresDatabase
-from kova_auto.store.sqlite import SqliteDatabase
+from kova_auto.store.sqlite import SqliteDatabase, Synchronous
 from kova_auto.store.views import SqlViews
 
 _POSTGRES = ("postgresql", "postgres")
@@ -57,28 +57,31 @@ class Store:
         await asyncio.to_thread(self.database.close)
 
 
-def open_store(place: str | Path, *, create: bool, guard: Guard = str) -> Store:
+def open_store(
+    place: str | Path, *, create: bool, guard: Guard = str, synchronous: Synchronous = Synchronous.FULL
+) -> Store:
     """Open the journal at a path (SQLite) or a `postgresql://` URL, and bring its tables up to date.
 
     Args:
         place: Where it is. For SQLite the caller holds the owner's lock of the directory.
         create: Make it where there is none.
         guard: The last look at each event's JSON before it is written; see `SqlJournal`.
+        synchronous: How SQLite commits; PostgreSQL's server says that itself.
 
     Raises:
         SettingsError: `place` is neither, or the driver of PostgreSQL is not installed.
         JournalError: There is none, or it cannot be used: the message says why and what to do.
     """
-    database = _database(place, create=create)
+    database = _database(place, create=create, synchronous=synchronous)
     ledger, backfills = SqlLedger(database, guard), SqlBackfills(database)
     healths, alerts, hooks = SqlHealths(database, guard), SqlAlerts(database, guard), SqlHooks(database, guard)
     return Store(SqlJournal(database, guard), SqlViews(database), ledger, backfills, healths, alerts, hooks, database)
 
 
-def _database(place: str | Path, *, create: bool) -> Database:
+def _database(place: str | Path, *, create: bool, synchronous: Synchronous) -> Database:
     scheme, separator, _ = str(place).partition("://")
     if not separator:
-        return SqliteDatabase(Path(place), create=create)
+        return SqliteDatabase(Path(place), create=create, synchronous=synchronous)
     if scheme.partition("+")[0] in _POSTGRES:
         return PostgresDatabase(str(place), create=create)
     msg = f"wanted a path or a postgresql:// URL, found one that begins with {scheme}://"

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from kova_auto.core.approval.levels import Effect, Mode
 from kova_auto.core.errors import ConfigError
@@ -27,6 +28,17 @@ async def test_a_cache_that_cannot_be_made_is_said_with_what_to_do(tmp_path: Pat
     (tmp_path / ".cache").unlink()
     async with home.house() as house:
         assert (await house.control.request(home.ask("look"))).execution == "queued"
+
+
+@pytest.mark.parametrize(("settings", "level"), [("", 2), ('sqlite_synchronous = "normal"\n', 1)])
+async def test_a_commit_waits_for_the_disk_unless_the_settings_say_otherwise(
+    tmp_path: Path, settings: str, level: int
+) -> None:
+    home = Home(tmp_path)
+    home.settings(settings)
+    async with home.house() as house:
+        pragma = text("PRAGMA synchronous")
+        assert await house.store.database.write(lambda found: found.execute(pragma).scalar_one()) == level
 
 
 async def test_the_tools_are_those_that_a_job_file_may_name(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from kova_auto.core.event import DeliveryRequeued, RunFinished
 from kova_auto.core.ids import RunId
 from kova_auto.core.job import Outcome
 from kova_auto.store.database import Work
-from kova_auto.store.sqlite import SqliteDatabase
+from kova_auto.store.sqlite import SqliteDatabase, Synchronous
 from kova_auto.store.store import open_store
 from tests.support import a_job, a_request, at
 
@@ -38,6 +38,14 @@ async def test_every_commit_is_on_the_disk_and_the_log_is_ahead(tmp_path: Path) 
 
     assert {name: await store.database.write(pragma(name)) for name in wanted} == wanted
     assert {name: await store.database.read(pragma(name)) for name in wanted} == {**wanted, "query_only": 1}
+    await store.close()
+
+
+async def test_a_commit_that_is_not_to_wait_for_the_disk_does_not(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "journal.db", create=True, synchronous=Synchronous.NORMAL)
+
+    assert await store.database.write(pragma("synchronous")) == 1
+    assert await store.database.write(pragma("journal_mode")) == "wal"
     await store.close()
 
 

@@ -3,7 +3,8 @@
     python -m tests.benchmarks.peers.compare HARNESS --venvs DIR [--turns N] [--conc C] [--only NAME ...]
 
 HARNESS is the peers' script. Its server answers us as it answers them; only the tool that it calls is ours, `read`,
-where that is offered.
+where that is offered. Of us there are two for each protocol: the journal's commits wait for the disk (`full`, as is the
+default), or leave that to the system (`normal`).
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ def commands(harness: Harness, given: argparse.Namespace, port: int) -> Iterator
     common = ["--port", str(port), "--turns", str(given.turns), "--conc"]
     for protocol in OURS:
         ours = [sys.executable, "-m", "tests.benchmarks.peers.kova_peer", "--protocol", protocol]
-        yield f"kova-{protocol}", [*ours, *common, str(given.conc)]
+        for synchronous in ("full", "normal"):
+            yield f"kova-{protocol}-{synchronous}", [*ours, "--synchronous", synchronous, *common, str(given.conc)]
     for name, (venv, _) in harness.PEERS.items():
         python = given.venvs / venv / "bin" / "python"
         conc = given.conc if name in harness.ASYNC else 0

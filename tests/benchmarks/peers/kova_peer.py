@@ -1,6 +1,7 @@
 """Measure our own turn as the peers' script measures theirs, and print one line of JSON with the same keys.
 
     python -m tests.benchmarks.peers.kova_peer --port P [--protocol openai-chat] [--turns N] [--conc C]
+                                              [--synchronous full]
 
 Processor time of each turn is divided by that of a fixed workload taken right after it: the host's clock drifts.
 """
@@ -79,9 +80,10 @@ async def at_once(turn: Turn, count: int, base_mb: float) -> dict[str, float | s
     }
 
 
-async def measure(place: Path, port: int, protocol: str, turns: int, conc: int) -> dict[str, object]:
+async def measure(place: Path, given: argparse.Namespace) -> dict[str, object]:
     """Measure one service."""
-    async with Service(place, port, protocol) as service:
+    turns, conc = given.turns, given.conc
+    async with Service(place, given.port, given.protocol, given.synchronous) as service:
         made = time.process_time()
         calibrate(100)
         answers = [await service.turn() for _ in range(5)]
@@ -90,7 +92,13 @@ async def measure(place: Path, port: int, protocol: str, turns: int, conc: int) 
         found = await one_by_one(service.turn, turns)
         crowd = await at_once(service.turn, conc, base_mb) if conc else {}
     load = round(os.getloadavg()[0], 2)
-    first = {"peer": f"kova-{protocol}", "turns": turns, "start_cpu_s": round(made, 2), "rss_mb": round(base_mb, 1)}
+    first = {
+        "peer": f"kova-{given.protocol}",
+        "synchronous": given.synchronous,
+        "turns": turns,
+        "start_cpu_s": round(made, 2),
+        "rss_mb": round(base_mb, 1),
+    }
     return {**first, **found, "load1": load, "final": answers[-1][:30], **crowd}
 
 
@@ -101,10 +109,11 @@ def main() -> None:
     parser.add_argument("--protocol", default="openai-chat")
     parser.add_argument("--turns", type=int, default=200)
     parser.add_argument("--conc", type=int, default=0)
+    parser.add_argument("--synchronous", choices=("full", "normal"), default="full")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="kova-peer-") as directory:
         place = Path(directory).resolve()
-        print(json.dumps(asyncio.run(measure(place, given.port, given.protocol, given.turns, given.conc))), flush=True)
+        print(json.dumps(asyncio.run(measure(place, given))), flush=True)
 
 
 if __name__ == "__main__":

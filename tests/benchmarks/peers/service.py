@@ -1,6 +1,6 @@
 """One agent turn through the real service: opened in the journal, driven by the embedded engine, read from its view.
 
-Nothing is switched off: SQLite as it is always opened, verdicts, ceilings, redaction of a configured key, streaming.
+Nothing is switched off: SQLite as the settings open it, verdicts, ceilings, redaction of a configured key, streaming.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ _SETTINGS = """
 data_dir = "{place}/data"
 jobs_dir = "{place}/jobs"
 max_concurrent_runs = {slots}
+sqlite_synchronous = "{synchronous}"
 
 [providers.bench]
 protocol = "{protocol}"
@@ -37,14 +38,14 @@ api_key = {{ env = "BENCH_KEY" }}
 class Service:
     """Hold one service whose single provider is a mock on loopback; use it as a context."""
 
-    def __init__(self, place: Path, port: int, protocol: str) -> None:
+    def __init__(self, place: Path, port: int, protocol: str, synchronous: str = "full") -> None:
         """Write what a user would: settings, a job, and the file that the model asks for."""
         self._place = place
         for name in ("work", "jobs"):
             (place / name).mkdir(parents=True)
         (place / "work" / "notes.txt").write_text("hello from the notes file\n")
         (place / "jobs" / "turn.toml").write_text(_JOB)
-        settings = _SETTINGS.format(place=place, port=port, protocol=protocol, slots=SLOTS)
+        settings = _SETTINGS.format(place=place, port=port, protocol=protocol, slots=SLOTS, synchronous=synchronous)
         (place / "kova-auto.toml").write_text(settings)
         self._turns = 0
         self._waiting: dict[RunId, asyncio.Future[Advanced]] = {}
